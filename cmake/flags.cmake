@@ -1,0 +1,41 @@
+# Compiler and linker flags. Three kinds:
+#   directory-wide    sanitizers, because every object of a program must agree on them
+#   sley_own_code()   warnings and frame pointers, for all code of this repository
+#   src/CMakeLists.txt  what only the library needs
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+
+# Environment of every test, as NAME=VALUE. A report must fail the test, not only be printed.
+set(SLEY_TEST_ENVIRONMENT "")
+
+if(SLEY_SANITIZE)
+  add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:-fsanitize=${SLEY_SANITIZE};-fno-sanitize-recover=all>")
+  add_link_options("-fsanitize=${SLEY_SANITIZE}")
+  if(SLEY_SANITIZE MATCHES "thread")
+    list(APPEND SLEY_TEST_ENVIRONMENT "TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1")
+  endif()
+  if(SLEY_SANITIZE MATCHES "undefined")
+    list(APPEND SLEY_TEST_ENVIRONMENT "UBSAN_OPTIONS=print_stacktrace=1")
+  endif()
+endif()
+
+# The warnings are for those who work on sley; whoever embeds it should not see ours.
+function(sley_own_code target)
+  target_compile_options(${target} PRIVATE
+    $<$<COMPILE_LANGUAGE:CXX>:-fno-omit-frame-pointer>)
+  if(PROJECT_IS_TOP_LEVEL)
+    target_compile_options(${target} PRIVATE
+      $<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Wpedantic;-Wshadow;-Wconversion;-Wnon-virtual-dtor;-Wold-style-cast>
+      $<$<COMPILE_LANG_AND_ID:CXX,Clang>:-Wthread-safety>)
+    # GCC 12 sees overlapping copies in every `"text" + std::string` (its bug 105651).
+    if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+      target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-Wno-restrict>)
+    endif()
+  endif()
+  if(SLEY_WERROR)
+    target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-Werror>)
+  endif()
+endfunction()

@@ -1,0 +1,44 @@
+# What a user gets: headers, both libraries, find_package(sley CONFIG), pkg-config's sley.pc and the
+# licence. Nothing installed holds an absolute path, so the prefix can be moved as a whole.
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+
+set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/sley")
+set(installed "")
+foreach(form IN ITEMS static shared)
+  if(TARGET sley_${form})
+    list(APPEND installed sley_${form})
+  endif()
+endforeach()
+
+install(DIRECTORY include/sley DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" FILES_MATCHING PATTERN "*.hpp")
+install(TARGETS ${installed} EXPORT sley-targets
+  ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}"
+  LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+install(EXPORT sley-targets NAMESPACE sley:: DESTINATION "${package_dir}")
+
+configure_package_config_file(cmake/sley-config.cmake.in "${CMAKE_CURRENT_BINARY_DIR}/sley-config.cmake"
+  INSTALL_DESTINATION "${package_dir}"
+  NO_SET_AND_CHECK_MACRO)
+write_basic_package_version_file("${CMAKE_CURRENT_BINARY_DIR}/sley-config-version.cmake"
+  COMPATIBILITY SameMinorVersion)
+install(FILES
+  "${CMAKE_CURRENT_BINARY_DIR}/sley-config.cmake"
+  "${CMAKE_CURRENT_BINARY_DIR}/sley-config-version.cmake"
+  DESTINATION "${package_dir}")
+
+# pkg-config finds the prefix from the place of sley.pc itself.
+file(RELATIVE_PATH SLEY_PC_UP
+  "/prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/prefix")
+string(REGEX REPLACE "/$" "" SLEY_PC_UP "${SLEY_PC_UP}")
+set(SLEY_PC_DEFINES "")
+if(SLEY_CHECKS)
+  string(APPEND SLEY_PC_DEFINES " -DSLEY_DEBUG_CHECKS=1")
+endif()
+if(SLEY_CHAOS)
+  string(APPEND SLEY_PC_DEFINES " -DSLEY_CHAOS=1")
+endif()
+configure_file(cmake/sley.pc.in "${CMAKE_CURRENT_BINARY_DIR}/sley.pc" @ONLY)
+install(FILES "${CMAKE_CURRENT_BINARY_DIR}/sley.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+
+install(FILES LICENSE DESTINATION "${CMAKE_INSTALL_DOCDIR}")

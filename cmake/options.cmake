@@ -1,0 +1,42 @@
+# Everything that can be switched from outside. CMakePresets.json holds the combinations in use.
+
+# A project that embeds sley gets the library and nothing else, unless it asks.
+option(SLEY_BUILD_STATIC "build libsley.a" ON)
+option(SLEY_BUILD_SHARED "build libsley.so" ON)
+option(SLEY_INSTALL "make `cmake --install` install sley" ${PROJECT_IS_TOP_LEVEL})
+option(SLEY_TESTS "build the tests" ${PROJECT_IS_TOP_LEVEL})
+option(SLEY_BENCH "build the benchmarks" ${PROJECT_IS_TOP_LEVEL})
+option(SLEY_EXAMPLES "build the examples" ${PROJECT_IS_TOP_LEVEL})
+option(SLEY_MODELS "build the models that explore the interleavings of single parts (needs relacy)" OFF)
+
+set(SLEY_SANITIZE "" CACHE STRING "sanitizers for everything built here: empty, address,undefined or thread")
+set_property(CACHE SLEY_SANITIZE PROPERTY STRINGS "" "address,undefined" "thread")
+option(SLEY_CHAOS "perturb the schedule at every seam (defines SLEY_CHAOS=1)" OFF)
+option(SLEY_CHECKS "costly internal checks (defines SLEY_DEBUG_CHECKS=1)" OFF)
+option(SLEY_WERROR "treat warnings in sley's own code as errors" OFF)
+
+set(SLEY_TEST_PREFIX "" CACHE STRING
+  "put before every test's name, so that tests of several build trees can be told apart in one run")
+mark_as_advanced(SLEY_TEST_PREFIX)
+
+if(NOT SLEY_BUILD_STATIC AND NOT SLEY_BUILD_SHARED)
+  message(FATAL_ERROR "sley: SLEY_BUILD_STATIC and SLEY_BUILD_SHARED are both off")
+endif()
+
+if(NOT CMAKE_SYSTEM_NAME STREQUAL "Linux" OR NOT CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
+  message(FATAL_ERROR
+    "sley runs on Linux on x86-64; this is ${CMAKE_SYSTEM_NAME} on ${CMAKE_SYSTEM_PROCESSOR}")
+endif()
+
+if(PROJECT_IS_TOP_LEVEL)
+  if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+    set(CMAKE_BUILD_TYPE RelWithDebInfo CACHE STRING "type of build" FORCE)
+  endif()
+  if(NOT DEFINED CMAKE_CXX_COMPILER_LAUNCHER)
+    find_program(SLEY_CCACHE ccache)
+    mark_as_advanced(SLEY_CCACHE)
+    if(SLEY_CCACHE)
+      set(CMAKE_CXX_COMPILER_LAUNCHER "${SLEY_CCACHE}")
+    endif()
+  endif()
+endif()

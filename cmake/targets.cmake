@@ -1,0 +1,35 @@
+# Helpers that the folders of this repository use to declare their targets.
+
+# What a public header needs in order to compile. The two definitions change inline code in the
+# headers, so whoever links a library built with them has to see them too.
+function(sley_public_usage target scope)
+  target_include_directories(${target} ${scope}
+    "$<BUILD_INTERFACE:${sley_SOURCE_DIR}/include>"
+    "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>")
+  target_compile_features(${target} ${scope} cxx_std_20)
+  target_link_libraries(${target} ${scope} Threads::Threads)
+  if(SLEY_CHECKS)
+    target_compile_definitions(${target} ${scope} SLEY_DEBUG_CHECKS=1)
+  endif()
+  if(SLEY_CHAOS)
+    target_compile_definitions(${target} ${scope} SLEY_CHAOS=1)
+  endif()
+endfunction()
+
+# sley_add_example(name sources...)   a program against the public interface, at examples/<name>
+function(sley_add_example name)
+  add_executable(example_${name} ${ARGN})
+  set_target_properties(example_${name} PROPERTIES
+    OUTPUT_NAME ${name}
+    RUNTIME_OUTPUT_DIRECTORY "${sley_BINARY_DIR}/examples")
+  target_link_libraries(example_${name} PRIVATE sley::sley)
+  sley_own_code(example_${name})
+endfunction()
+
+# sley_add_bench(name sources...)   a benchmark program, at bench/<name>
+function(sley_add_bench name)
+  add_executable(${name} ${ARGN})
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${sley_BINARY_DIR}/bench")
+  target_link_libraries(${name} PRIVATE sley::sley)
+  sley_own_code(${name})
+endfunction()

@@ -1,0 +1,298 @@
+// Channels: typed pipes between goroutines, with Go's meaning.
+#pragma once
+
+#include <sley/detail/chan_core.hpp>
+#include <sley/detail/config.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <iterator>
+#include <optional>
+#include <stdexcept>
+#include <type_traits>
+#include <utility>
+
+namespace sley {
+
+// Thrown by a send on a closed channel and by closing a closed or nil channel (what Go panics on).
+class SLEY_API channel_closed : public std::logic_error {
+ public:
+  explicit channel_closed(const char* what) : std::logic_error(what) {}
+  ~channel_closed() override;
+};
+
+template <class T>
+class send_chan;
+template <class T>
+class recv_chan;
+
+namespace detail {
+
+// What stands for T where void cannot: chan<void> moves no bytes.
+template <class T>
+using element = std::conditional_t<std::is_void_v<T>, char, T>;
+
+// Room for one value that a receive may fill.
+template <class T>
+union receive_slot {
+  receive_slot() noexcept {}
+  ~receive_slot() {}
+  T value;
+
+  // The value that was received, moved out; its place is uninitialised again.
+  std::optional<T> take() noexcept {
+    std::optional<T> result(std::move(value));
+    value.~T();
+    return result;
+  }
+};
+
+// Receives until the channel is closed and drained; a single-pass input iterator.
+template <class T, class Channel>
+class chan_iterator {
+ public:
+  using iterator_concept = std::input_iterator_tag;
+  using value_type = T;
+  using difference_type = std::ptrdiff_t;
+
+  explicit chan_iterator(const Channel& channel)
+      : channel_(&channel), current_(channel.receive()) {}
+  T& operator*() const noexcept { return *current_; }
+  chan_iterator& operator++() {
+    current_ = channel_->receive();
+    return *this;
+  }
+  void operator++(int) { ++*this; }
+  friend bool operator==(const chan_iterator& i, std::default_sentinel_t) noexcept {
+    return !i.current_.has_value();
+  }
+
+ private:
+  const Channel* channel_;
+  mutable std::optional<T> current_;
+};
+
+// What every kind of handle has.
+class chan_handle {
+ public:
+  // Values buffered now, 0 for the nil channel. A moment's figure when others use the channel.
+  std::size_t size() const noexcept { return ref_.size(); }
+  // Room of the buffer; 0 if unbuffered or nil.
+  std::size_t capacity() const noexcept { return ref_.capacity(); }
+  // Whether it has been closed; values may still be buffered.
+  bool closed() const noexcept { return ref_.closed(); }
+  // False for the nil channel.
+  explicit operator bool() const noexcept { return ref_.core() != nullptr; }
+  // Whether both name the same channel.
+  friend bool operator==(const chan_handle& a, const chan_handle& b) noexcept {
+    return a.ref_.core() == b.ref_.core();
+  }
+
+  const chan_ref& ref() const noexcept { return ref_; }
+
+ protected:
+  chan_handle() noexcept = default;
+  explicit chan_handle(chan_ref ref) noexcept : ref_(std::move(ref)) {}
+  ~chan_handle() = default;
+  chan_handle(const chan_handle&) noexcept = default;
+  chan_handle(chan_handle&&) noexcept = default;
+  chan_handle& operator=(const chan_handle&) noexcept = default;
+  chan_handle& operator=(chan_handle&&) noexcept = default;
+
+  chan_ref ref_;
+};
+
+// The sending operations, over a handle.
+template <class T, class Handle>
+class sending : public Handle {
+  static_assert(std::is_void_v<T> || std::is_nothrow_move_constructible_v<T>,
+                "sley::chan<T>: T must be nothrow move constructible");
+  static constexpr bool carries_values = !std::is_void_v<T>;
+
+ public:
+  // Parks until a receiver or the buffer takes the value. Throws channel_closed if the channel is
+  // closed, also when that happens while it is parked; the value is lost then.
+  void send(element<T> value) const
+    requires carries_values
+  {
+    this->ref_.send(&value);
+  }
+  void send() const
+    requires(!carries_values)
+  {
+    this->ref_.send(nullptr);
+  }
+
+  // Never parks. ok | would_block | closed; the value is untouched unless ok.
+  chan_status try_send(element<T>& value) const
+    requires carries_values
+  {
+    return this->ref_.try_send(&value);
+  }
+  chan_status try_send(element<T>&& value) const
+    requires carries_values
+  {
+    return this->ref_.try_send(&value);
+  }
+  chan_status try_send() const
+    requires(!carries_values)
+  {
+    return this->ref_.try_send(nullptr);
+  }
+
+  // Parks for at most d. ok | closed | timeout; the value is untouched unless ok.
+  chan_status try_send_for(element<T>& value, std::chrono::nanoseconds d) const
+    requires carries_values
+  {
+    return this->ref_.send_until(&value, deadline_after(d.count()));
+  }
+  chan_status try_send_for(element<T>&& value, std::chrono::nanoseconds d) const
+    requires carries_values
+  {
+    return this->ref_.send_until(&value, deadline_after(d.count()));
+  }
+  chan_status try_send_for(std::chrono::nanoseconds d) const
+    requires(!carries_values)
+  {
+    return this->ref_.send_until(nullptr, deadline_after(d.count()));
+  }
+
+  // No more values will come. Wakes every waiting receiver (they get what is buffered, then nothing)
+  // and every waiting sender (they throw). Throws channel_closed if closed already or nil.
+  void close() const { this->ref_.close(); }
+
+ protected:
+  using Handle::Handle;
+};
+
+// The receiving operations, over a handle.
+template <class T, class Handle>
+class receiving : public Handle {
+  static constexpr bool carries_values = !std::is_void_v<T>;
+  using optional = std::conditional_t<carries_values, std::optional<element<T>>, bool>;
+
+ public:
+  // Parks until a value comes. nullopt (false for chan<void>) once closed and drained.
+  optional receive() const {
+    if constexpr (!carries_values) {
+      return this->ref_.receive(nullptr);
+    } else {
+      receive_slot<T> slot;
+      if (!this->ref_.receive(&slot.value)) return std::nullopt;
+      return slot.take();
+    }
+  }
+
+  // Never parks. ok | would_block | closed; `out` is assigned only if ok.
+  chan_status try_receive(element<T>& out) const
+    requires carries_values
+  {
+    return receive_into(out, [this](void* to) { return this->ref_.try_receive(to); });
+  }
+  chan_status try_receive() const
+    requires(!carries_values)
+  {
+    return this->ref_.try_receive(nullptr);
+  }
+
+  // Parks for at most d. ok | closed | timeout; `out` is assigned only if ok.
+  chan_status try_receive_for(element<T>& out, std::chrono::nanoseconds d) const
+    requires carries_values
+  {
+    return receive_into(out, [this, d](void* to) {
+      return this->ref_.receive_until(to, deadline_after(d.count()));
+    });
+  }
+  chan_status try_receive_for(std::chrono::nanoseconds d) const
+    requires(!carries_values)
+  {
+    return this->ref_.receive_until(nullptr, deadline_after(d.count()));
+  }
+
+  // for (T& value : channel) receives until the channel is closed and drained.
+  auto begin() const
+    requires carries_values
+  {
+    return chan_iterator<T, receiving>(*this);
+  }
+  std::default_sentinel_t end() const noexcept
+    requires carries_values
+  {
+    return {};
+  }
+
+ protected:
+  using Handle::Handle;
+
+ private:
+  template <class Receive>
+  chan_status receive_into(element<T>& out, Receive receive) const {
+    receive_slot<element<T>> slot;
+    const chan_status status = receive(&slot.value);
+    if (status == chan_status::ok) out = std::move(*slot.take());
+    return status;
+  }
+};
+
+std::size_t checked_capacity(auto capacity) {
+  if constexpr (std::is_signed_v<decltype(capacity)>) {
+    if (capacity < 0) throw std::length_error("sley::chan: negative capacity");
+  }
+  return static_cast<std::size_t>(capacity);
+}
+
+class timer_ref;
+
+}  // namespace detail
+
+// The sending view of a channel. As for all three kinds of handle: the operations are const, for a
+// handle only names a channel; goroutines and foreign threads may call them at any time; where one
+// parks the goroutine it blocks a foreign thread; send and receive on the nil channel never return.
+// From Go's channel types.
+template <class T>
+class send_chan : public detail::sending<T, detail::chan_handle> {
+ public:
+  send_chan(std::nullptr_t = nullptr) noexcept {}  // the nil channel
+
+ private:
+  template <class>
+  friend class chan;
+  using detail::sending<T, detail::chan_handle>::sending;
+};
+
+// The receiving view of a channel.
+template <class T>
+class recv_chan : public detail::receiving<T, detail::chan_handle> {
+ public:
+  recv_chan(std::nullptr_t = nullptr) noexcept {}  // the nil channel
+
+ private:
+  template <class>
+  friend class chan;
+  friend class detail::timer_ref;
+  using detail::receiving<T, detail::chan_handle>::receiving;
+};
+
+// A channel of T. T is nothrow move constructible and may be move-only; chan<void> carries bare
+// signals. Copies name the same channel; the last handle frees it with what is still buffered.
+template <class T>
+class chan : public detail::receiving<T, detail::sending<T, detail::chan_handle>> {
+  using base = detail::receiving<T, detail::sending<T, detail::chan_handle>>;
+
+ public:
+  chan() : chan(std::size_t{0}) {}
+  // Unbuffered if capacity is 0. Throws std::length_error for a negative or absurd capacity before
+  // anything is allocated, std::bad_alloc when there is no memory.
+  explicit chan(std::size_t capacity)
+      : base(detail::chan_ref(detail::element_type_of<T>, capacity)) {}
+  template <class Int>
+    requires(std::is_integral_v<Int> && !std::is_same_v<Int, bool>)
+  explicit chan(Int capacity) : chan(detail::checked_capacity(capacity)) {}
+  // The nil channel: send and receive block for ever, close throws, a select case never fires.
+  chan(std::nullptr_t) noexcept {}
+
+  operator send_chan<T>() const noexcept { return send_chan<T>(this->ref_); }
+  operator recv_chan<T>() const noexcept { return recv_chan<T>(this->ref_); }
+};
+
+}  // namespace sley

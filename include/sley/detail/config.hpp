@@ -1,0 +1,10 @@
+// Build configuration that the public headers need: symbol visibility and a few attributes.
+#pragma once
+
+#define SLEY_API __attribute__((visibility("default")))
+#define SLEY_ALWAYS_INLINE inline __attribute__((always_inline))
+#define SLEY_NOINLINE __attribute__((noinline))
+
+#define SLEY_VERSION_MAJOR 0
+#define SLEY_VERSION_MINOR 1
+#define SLEY_VERSION_PATCH 0

@@ -1,0 +1,71 @@
+// The lock of the runtime: short critical sections, one atomic read-modify-write a round trip.
+//
+// A thread that finds it taken spins for a moment and then sleeps on a futex. Holding one never spans
+// a park (park() releases it after the switch) or a call into libc that can take a lock of its own.
+//
+//   LK-1  The critical section is handed over: store_release(word_ = 0) in release <->
+//         exchange_acquire(word_ = 1) in acquire.
+//   LK-2  Lost wake-up between release and sleep.
+//           A releases:   1 word_ = 0           2 read sleepers
+//           B goes sleep: 3 sleepers += 1       4 exchange word_, sleep while it is 1
+//           Bad: A reads no sleeper at 2, B finds the word taken at 4: B sleeps beside a free lock.
+//           So:  a light barrier between 1 and 2 (every release), a heavy one between 3 and 4 (only
+//                those who go to sleep). Either 2 sees 3, or 4 sees 1.
+//         Test: tests/model/lock_model.cpp, release_races_with_sleep.
+//   LK-3  After word_ = 0 the lock is not touched any more, for the next holder may free it: the
+//         sleepers are counted in a table beside, and a futex is woken by its mere address.
+#pragma once
+
+#include <sley/detail/atomic.hpp>
+#include <sley/detail/config.hpp>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace sley::detail {
+
+// Threads that sleep, or are about to, on locks whose addresses fall into the same place.
+inline constexpr std::size_t sleeper_places = 256;
+SLEY_API extern atomic<std::uint32_t> lock_sleepers[sleeper_places];  // [atomic LK-2]
+
+class lock {
+ public:
+  constexpr lock() noexcept = default;
+  lock(const lock&) = delete;
+  lock& operator=(const lock&) = delete;
+
+  SLEY_ALWAYS_INLINE void acquire() noexcept {
+    if (__builtin_expect(word_.exchange_acquire(1, "LK-1") != 0, 0)) acquire_slow();
+  }
+
+  SLEY_ALWAYS_INLINE void release() noexcept {
+    const atomic<std::uint32_t>& sleepers = sleepers_here();
+    word_.store_release(0, "LK-1");
+    light_barrier("LK-2");
+    // Relaxed: LK-2's barriers order it; who reads a stale sleeper only makes a needless call.
+    if (__builtin_expect(sleepers.load_relaxed() != 0, 0)) wake_one();
+  }
+
+ private:
+  SLEY_API void acquire_slow() noexcept;
+  SLEY_API void wake_one() noexcept;
+
+  SLEY_ALWAYS_INLINE atomic<std::uint32_t>& sleepers_here() const noexcept {
+    return lock_sleepers[(reinterpret_cast<std::uintptr_t>(this) >> 4) % sleeper_places];
+  }
+
+  atomic<std::uint32_t> word_;  // [atomic LK-1] 1 while held
+};
+
+class lock_guard {
+ public:
+  explicit lock_guard(lock& l) noexcept : lock_(l) { lock_.acquire(); }
+  ~lock_guard() { lock_.release(); }
+  lock_guard(const lock_guard&) = delete;
+  lock_guard& operator=(const lock_guard&) = delete;
+
+ private:
+  lock& lock_;
+};
+
+}  // namespace sley::detail

@@ -1,0 +1,33 @@
+// A FIFO of parked goroutines (and blocked foreign threads) with the lock that guards it: what the
+// primitives of <sley/sync.hpp> and futures are made of.
+#pragma once
+
+#include <sley/detail/config.hpp>
+#include <sley/detail/lock.hpp>
+
+namespace sley::detail {
+
+struct list_waiter;
+
+class SLEY_API wait_list {
+ public:
+  constexpr wait_list() noexcept = default;
+
+  lock& guard() noexcept { return lock_; }
+  bool has_more_than_one() const noexcept { return first_ != nullptr && first_ != last_; }
+
+  // Called with guard() held; parks and lets it go. Returns after a wake_ call chose this waiter.
+  // `first_in_line` puts it at the front, for a waiter that was woken and found nothing.
+  void park(const char* reason, bool first_in_line = false);
+
+  // Called with guard() held, which they let go before anybody is made runnable.
+  void wake_one_and_release() noexcept;
+  void wake_all_and_release() noexcept;
+
+ private:
+  lock lock_;
+  list_waiter* first_ = nullptr;  // [lock: lock_]
+  list_waiter* last_ = nullptr;   // [lock: lock_]
+};
+
+}  // namespace sley::detail

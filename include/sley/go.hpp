@@ -1,0 +1,103 @@
+// Goroutines: starting them, and what a goroutine can ask of itself.
+#pragma once
+
+#include <sley/detail/config.hpp>
+#include <sley/detail/spawn.hpp>
+
+#include <cxxabi.h>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+namespace sley {
+
+struct go_options {
+  std::string_view name = {};  // shown in dumps; the first 31 bytes are kept
+  std::size_t stack_size = 0;  // bytes of address space for the stack; 0: the default reservation
+};
+
+// Starts a goroutine that calls f(args...), all decay-copied as std::thread does. Never parks or
+// blocks; any thread may call it (the first use boots the runtime). Throws std::bad_alloc when there
+// is no memory for the goroutine's record, std::logic_error for a null function, and what copying
+// throws; nothing is started then. An exception that leaves f ends the process with a report, as an
+// uncaught panic does in Go. From Go's `go` statement (runtime.newproc).
+template <class F, class... Args>
+  requires(!std::is_same_v<std::remove_cvref_t<F>, go_options>)
+void go(F&& f, Args&&... args) {
+  detail::spawn_call(nullptr, std::forward<F>(f), std::forward<Args>(args)...);
+}
+
+// The same with a name or a stack size of its own. A stack_size is rounded up to whole pages and to
+// at least 16 KiB; std::length_error if it is absurd (over 64 GiB).
+template <class F, class... Args>
+void go(const go_options& options, F&& f, Args&&... args) {
+  detail::spawn_call(&options, std::forward<F>(f), std::forward<Args>(args)...);
+}
+
+namespace detail {
+// Runs the task on the main goroutine; returns when it has returned.
+SLEY_API void run_main(const task_type& type, void* callable);
+}
+
+// Runs f as the main goroutine (id 1 the first time) and waits for it: the calling thread blocks, it
+// does not become a goroutine. f returns void (run returns 0) or int. An exception out of f comes out
+// of run. When run returns, nothing is scheduled any more until the next run or the next use from a
+// foreign thread: other goroutines stay where they are. From a goroutine: std::logic_error.
+template <class F>
+int run(F&& f) {
+  using result = std::invoke_result_t<F&>;
+  static_assert(std::is_void_v<result> || std::is_convertible_v<result, int>,
+                "sley::run: the main goroutine returns void or int");
+  int status = 0;
+  std::exception_ptr error;
+  auto main_goroutine = [&f, &status, &error] {
+    try {
+      if constexpr (std::is_void_v<result>) {
+        std::invoke(f);
+      } else {
+        status = std::invoke(f);
+      }
+    } catch (const abi::__forced_unwind&) {
+      throw;
+    } catch (...) {
+      error = std::current_exception();
+    }
+  };
+  detail::run_main(detail::task_type_of<decltype(main_goroutine)>, &main_goroutine);
+  if (error) std::rethrow_exception(error);
+  return status;
+}
+
+namespace this_goroutine {
+
+// The goroutine's number, never reused; the main goroutine is 1. 0 on a foreign thread.
+SLEY_API std::uint64_t id() noexcept;
+
+// Its name, empty if it has none. The view is valid until set_name or the goroutine's end.
+SLEY_API std::string_view name() noexcept;
+
+// Copies the first 31 bytes of the name. On a foreign thread: std::logic_error.
+SLEY_API void set_name(std::string_view name);
+
+// Goes to the back of the global queue and lets others run (Go's runtime.Gosched). On a foreign
+// thread: sched_yield(2).
+SLEY_API void yield();
+
+// Parks for at least d (returns at once if d <= 0), on std::chrono::steady_clock. Durations too long
+// to represent sleep for ever. On a foreign thread the thread blocks. From Go's time.Sleep.
+SLEY_API void sleep_for(std::chrono::nanoseconds d);
+SLEY_API void sleep_until(std::chrono::steady_clock::time_point t);
+
+// Ends this goroutine as Go's runtime.Goexit does: the stack is unwound, destructors run, and other
+// goroutines go on. In the main goroutine: run returns only if ... see run. The unwinding is that of
+// pthread_exit: a catch (...) on the way must rethrow, and no noexcept function may be left by it.
+// The main goroutine may do so too; run then never returns. On a foreign thread: std::logic_error.
+[[noreturn]] SLEY_API void exit();
+
+}  // namespace this_goroutine
+}  // namespace sley

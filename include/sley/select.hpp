@@ -1,0 +1,315 @@
+// select: wait for the first of several channel operations, with Go's meaning.
+#pragma once
+
+#include <sley/chan.hpp>
+#include <sley/detail/chan_core.hpp>
+#include <sley/detail/config.hpp>
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace sley {
+
+namespace detail {
+
+struct nothing {
+  void operator()(auto&&...) const noexcept {}
+};
+
+// A case of a select; each kind fills in its part of the erased call and runs its function after.
+template <class T, class F>
+class receive_case {
+ public:
+  static constexpr bool is_channel_case = true;
+
+  receive_case(recv_chan<T> channel, F f) : channel_(std::move(channel)), f_(std::move(f)) {}
+
+  select_case erased() noexcept {
+    return {channel_.ref().core(), slot(), case_kind::receive, false};
+  }
+  void run(bool received) {
+    if constexpr (std::is_void_v<T>) {
+      std::invoke(f_, received);
+    } else {
+      std::invoke(f_, received ? slot_.take() : std::nullopt);
+    }
+  }
+
+ private:
+  void* slot() noexcept {
+    if constexpr (std::is_void_v<T>) {
+      return nullptr;
+    } else {
+      return &slot_.value;
+    }
+  }
+
+  recv_chan<T> channel_;
+  [[no_unique_address]] F f_;
+  receive_slot<element<T>> slot_;
+};
+
+template <class T, class F>
+class send_case {
+ public:
+  static constexpr bool is_channel_case = true;
+
+  send_case(send_chan<T> channel, element<T> value, F f)
+      : channel_(std::move(channel)), value_(std::move(value)), f_(std::move(f)) {}
+
+  select_case erased() noexcept {
+    return {channel_.ref().core(), &value_, case_kind::send, false};
+  }
+  void run(bool) { std::invoke(f_); }
+
+ private:
+  send_chan<T> channel_;
+  element<T> value_;
+  [[no_unique_address]] F f_;
+};
+
+template <class F>
+class timeout_case {
+ public:
+  static constexpr bool is_channel_case = false;
+  timeout_case(std::chrono::nanoseconds d, F f) : delay_(d), f_(std::move(f)) {}
+  std::int64_t deadline() const noexcept { return deadline_after(delay_.count()); }
+  void run(bool) { std::invoke(f_); }
+
+ private:
+  std::chrono::nanoseconds delay_;
+  [[no_unique_address]] F f_;
+};
+
+template <class F>
+class default_case {
+ public:
+  static constexpr bool is_channel_case = false;
+  explicit default_case(F f) : f_(std::move(f)) {}
+  // 0 is in the past and stands for "never park".
+  std::int64_t deadline() const noexcept { return 0; }
+  void run(bool) { std::invoke(f_); }
+
+ private:
+  [[no_unique_address]] F f_;
+};
+
+// The cases of one select: those on channels are lined up for the erased call, and of the others the
+// earliest deadline counts (a default case is earlier than any timeout).
+template <std::size_t Count>
+class select_call {
+ public:
+  template <class Case>
+  void add(std::size_t index, Case& c) noexcept {
+    if constexpr (Case::is_channel_case) {
+      cases_[used_] = c.erased();
+      index_of_[used_] = index;
+      ++used_;
+    } else {
+      const std::int64_t deadline = c.deadline();
+      if (deadline <= deadline_ns_) {
+        deadline_ns_ = deadline;
+        deadline_index_ = index;
+      }
+    }
+  }
+
+  // Returns the chosen case's index, and whether it received.
+  std::pair<std::size_t, bool> choose() {
+    const std::size_t i = select(cases_.data(), used_, deadline_ns_, scratch_);
+    if (i >= used_) return {deadline_index_, false};
+    return {index_of_[i], cases_[i].received};
+  }
+
+ private:
+  std::array<select_case, Count> cases_;
+  std::array<std::size_t, Count> index_of_;
+  std::size_t used_ = 0;
+  std::int64_t deadline_ns_ = no_deadline;
+  std::size_t deadline_index_ = 0;
+  alignas(std::max_align_t) std::byte scratch_[select_scratch_bytes(Count)];
+};
+
+}  // namespace detail
+
+// A case that receives: f(std::optional<T>), nullopt once the channel is closed and drained;
+// f(bool received) for chan<void>. A nil channel's case never fires.
+template <class T, class F = detail::nothing>
+auto on_receive(const recv_chan<T>& channel, F f = {}) {
+  return detail::receive_case<T, F>(channel, std::move(f));
+}
+template <class T, class F = detail::nothing>
+auto on_receive(const chan<T>& channel, F f = {}) {
+  return detail::receive_case<T, F>(channel, std::move(f));
+}
+
+// A case that sends the value and then calls f(). The value is lost if another case is chosen. A
+// closed channel's case, if chosen, throws channel_closed out of select.
+template <class T, class V, class F = detail::nothing>
+  requires(!std::is_void_v<T> && std::is_convertible_v<V, T>)
+auto on_send(const send_chan<T>& channel, V&& value, F f = {}) {
+  return detail::send_case<T, F>(channel, static_cast<T>(std::forward<V>(value)), std::move(f));
+}
+template <class T, class V, class F = detail::nothing>
+  requires(!std::is_void_v<T> && std::is_convertible_v<V, T>)
+auto on_send(const chan<T>& channel, V&& value, F f = {}) {
+  return detail::send_case<T, F>(channel, static_cast<T>(std::forward<V>(value)), std::move(f));
+}
+template <class F = detail::nothing>
+auto on_send(const send_chan<void>& channel, F f = {}) {
+  return detail::send_case<void, F>(channel, char{}, std::move(f));
+}
+template <class F = detail::nothing>
+auto on_send(const chan<void>& channel, F f = {}) {
+  return detail::send_case<void, F>(channel, char{}, std::move(f));
+}
+
+// A case that fires when none of the others has for d, and calls f().
+template <class F = detail::nothing>
+auto on_timeout(std::chrono::nanoseconds d, F f = {}) {
+  return detail::timeout_case<F>(d, std::move(f));
+}
+
+// The default case: chosen, and f() called, when no other case is ready at once.
+template <class F = detail::nothing>
+auto otherwise(F f = {}) {
+  return detail::default_case<F>(std::move(f));
+}
+
+// select {} : parks for ever.
+[[noreturn]] SLEY_API void block_forever();
+
+// Waits until one of the cases can go on, does it, calls its function and returns its index. Among
+// several that are ready one is chosen with equal chances. With otherwise() it never parks. Functions
+// and values are evaluated by the caller, in the order written, before anything is chosen; the
+// function runs after all channels are let go, and what it throws comes out of select. Goroutines and
+// foreign threads. From Go's select statement (runtime.selectgo).
+template <class... Cases>
+std::size_t select(Cases&&... cases) {
+  static_assert(sizeof...(Cases) > 0, "sley::select: for no cases at all, use block_forever()");
+  detail::select_call<sizeof...(Cases)> call;
+  std::size_t next = 0;
+  (call.add(next++, cases), ...);
+  const auto [chosen, received] = call.choose();
+  std::size_t index = 0;
+  (void)((index++ == chosen ? (cases.run(received), true) : false) || ...);
+  return chosen;
+}
+
+// A select whose cases are known only at run time. Not for concurrent use; the set can be waited on
+// again and again (a send case sends a copy of its value each time). Channels are kept alive by it.
+class select_set {
+ public:
+  select_set() = default;
+  select_set(select_set&&) noexcept = default;
+  select_set& operator=(select_set&&) noexcept = default;
+
+  // Each returns the case's index.
+  template <class T, class F = detail::nothing>
+  std::size_t add_receive(const recv_chan<T>& channel, F f = {}) {
+    return add(std::make_unique<receive_entry<T, F>>(channel, std::move(f)));
+  }
+  template <class T, class F = detail::nothing>
+  std::size_t add_receive(const chan<T>& channel, F f = {}) {
+    return add_receive(recv_chan<T>(channel), std::move(f));
+  }
+  template <class T, class V, class F = detail::nothing>
+    requires(!std::is_void_v<T> && std::is_convertible_v<V, T>)
+  std::size_t add_send(const send_chan<T>& channel, V&& value, F f = {}) {
+    return add(std::make_unique<send_entry<T, F>>(channel, static_cast<T>(std::forward<V>(value)),
+                                                  std::move(f)));
+  }
+  template <class T, class V, class F = detail::nothing>
+    requires(!std::is_void_v<T> && std::is_convertible_v<V, T>)
+  std::size_t add_send(const chan<T>& channel, V&& value, F f = {}) {
+    return add_send(send_chan<T>(channel), std::forward<V>(value), std::move(f));
+  }
+  template <class F = detail::nothing>
+  std::size_t add_send(const send_chan<void>& channel, F f = {}) {
+    return add(std::make_unique<send_entry<void, F>>(channel, char{}, std::move(f)));
+  }
+  template <class F = detail::nothing>
+  std::size_t add_send(const chan<void>& channel, F f = {}) {
+    return add_send(send_chan<void>(channel), std::move(f));
+  }
+  // Counted anew from each wait(). try_wait() never chooses it.
+  template <class F = detail::nothing>
+  std::size_t add_timeout(std::chrono::nanoseconds d, F f = {}) {
+    return add(std::make_unique<timeout_entry<F>>(d, std::move(f)));
+  }
+
+  // As select(). With no case at all it parks for ever.
+  std::size_t wait() { return *choose(true); }
+  // As select() with otherwise(): nullopt when no case is ready.
+  std::optional<std::size_t> try_wait() { return choose(false); }
+
+ private:
+  struct entry {
+    virtual ~entry() = default;
+    // Fills in a channel case and returns true, or lowers the deadline and returns false.
+    virtual bool prepare(detail::select_case& erased, std::int64_t& deadline_ns) = 0;
+    virtual void run(bool received) = 0;
+  };
+
+  template <class T, class F>
+  struct receive_entry final : entry {
+    receive_entry(const recv_chan<T>& channel, F f) : body(channel, std::move(f)) {}
+    bool prepare(detail::select_case& erased, std::int64_t&) override {
+      erased = body.erased();
+      return true;
+    }
+    void run(bool received) override { body.run(received); }
+    detail::receive_case<T, F> body;
+  };
+
+  template <class T, class F>
+  struct send_entry final : entry {
+    send_entry(const send_chan<T>& c, detail::element<T> v, F f)
+        : channel(c), value(std::move(v)), function(std::move(f)) {}
+    bool prepare(detail::select_case& erased, std::int64_t&) override {
+      if constexpr (std::is_copy_constructible_v<detail::element<T>>) {
+        sent.emplace(value);
+        erased = {channel.ref().core(), &*sent, detail::case_kind::send, false};
+      } else {
+        erased = {channel.ref().core(), &value, detail::case_kind::send, false};
+      }
+      return true;
+    }
+    void run(bool) override { std::invoke(function); }
+    send_chan<T> channel;
+    detail::element<T> value;
+    std::optional<detail::element<T>> sent;
+    F function;
+  };
+
+  template <class F>
+  struct timeout_entry final : entry {
+    timeout_entry(std::chrono::nanoseconds d, F f) : body(d, std::move(f)) {}
+    bool prepare(detail::select_case&, std::int64_t& deadline_ns) override {
+      deadline_ns = body.deadline();
+      return false;
+    }
+    void run(bool) override { body.run(false); }
+    detail::timeout_case<F> body;
+  };
+
+  SLEY_API std::size_t add(std::unique_ptr<entry> e);
+  SLEY_API std::optional<std::size_t> choose(bool may_park);
+
+  std::vector<std::unique_ptr<entry>> entries_;
+  // Filled by choose(); members so that waiting again allocates nothing.
+  std::vector<detail::select_case> cases_;
+  std::vector<std::size_t> index_of_;
+  std::vector<std::byte> scratch_;
+};
+
+}  // namespace sley

@@ -1,0 +1,10 @@
+// All of the core. Each header below also stands alone.
+#pragma once
+
+#include <sley/chan.hpp>
+#include <sley/future.hpp>
+#include <sley/go.hpp>
+#include <sley/runtime.hpp>
+#include <sley/select.hpp>
+#include <sley/sync.hpp>
+#include <sley/time.hpp>

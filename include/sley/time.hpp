@@ -1,0 +1,122 @@
+// Timers on std::chrono::steady_clock, with the meaning they have in Go since 1.23.
+#pragma once
+
+#include <sley/chan.hpp>
+#include <sley/detail/config.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <utility>
+
+namespace sley {
+
+using time_point = std::chrono::steady_clock::time_point;
+
+namespace detail {
+
+struct function_timer;
+
+// What timer and ticker hold: a channel that a timer feeds, or a function that a timer starts.
+class SLEY_API timer_ref {
+ public:
+  // A timer with a channel, armed for `delay_ns` from now and then every `period_ns` (0: once).
+  timer_ref(std::int64_t delay_ns, std::int64_t period_ns);
+  // A timer that calls f in a goroutine of its own.
+  timer_ref(std::int64_t delay_ns, std::function<void()> f);
+  timer_ref(timer_ref&& other) noexcept
+      : channel_(std::move(other.channel_)), function_(std::exchange(other.function_, nullptr)) {}
+  timer_ref& operator=(timer_ref&& other) noexcept {
+    std::swap(channel_, other.channel_);
+    std::swap(function_, other.function_);
+    return *this;
+  }
+  ~timer_ref();
+
+  recv_chan<time_point> channel() const { return recv_chan<time_point>(channel_); }
+  bool stop() const;
+  bool reset(std::int64_t delay_ns, std::int64_t period_ns) const;
+
+  // A channel that is fed once and that no timer_ref names.
+  static recv_chan<time_point> once(std::int64_t delay_ns);
+
+ private:
+  chan_ref channel_;                    // null for a function timer
+  function_timer* function_ = nullptr;  // null for a channel timer
+};
+
+}  // namespace detail
+
+// A single event in the future. Handles are moved, not copied; destroying one disarms a channel
+// timer; a function timer fires all the same, as in Go. Any thread; no operation parks. From Go's
+// time.Timer.
+class timer {
+ public:
+  // Sends the time of expiry on channel() once, d from now (at once if d <= 0).
+  explicit timer(std::chrono::nanoseconds d) : ref_(d.count(), 0) {}
+
+  // The channel looks unbuffered (size and capacity 0) and never holds a value from before a stop or
+  // reset. The nil channel for a function timer. It stays valid after the timer is gone, but a
+  // destroyed timer does not send.
+  recv_chan<time_point> channel() const { return ref_.channel(); }
+
+  // Returns whether it kept the timer from firing (channel timers: whether the value had not been
+  // received yet). After it returns nothing stale can be received.
+  bool stop() { return ref_.stop(); }
+
+  // Arms it for d from now, whatever its state. Returns whether it was still pending, as stop().
+  bool reset(std::chrono::nanoseconds d) { return ref_.reset(d.count(), 0); }
+
+  timer(timer&&) noexcept = default;
+  timer& operator=(timer&&) noexcept = default;
+  timer(const timer&) = delete;
+  timer& operator=(const timer&) = delete;
+  ~timer() = default;
+
+ private:
+  template <class F>
+  friend timer after_func(std::chrono::nanoseconds d, F f);
+  explicit timer(detail::timer_ref ref) : ref_(std::move(ref)) {}
+
+  detail::timer_ref ref_;
+};
+
+// Calls f in a goroutine of its own, d from now. stop() on the timer that is returned says whether it
+// kept f from being started; dropping the timer does not. From Go's time.AfterFunc.
+template <class F>
+timer after_func(std::chrono::nanoseconds d, F f) {
+  auto shared = std::make_shared<F>(std::move(f));  // a timer that is reset calls it again
+  return timer(detail::timer_ref(d.count(), [shared] { std::invoke(*shared); }));
+}
+
+// A channel that gets the time of expiry, d from now. From Go's time.After.
+inline recv_chan<time_point> after(std::chrono::nanoseconds d) {
+  return detail::timer_ref::once(d.count());
+}
+
+// Sends the time on channel() every d; ticks that a slow reader misses are dropped. Throws
+// std::invalid_argument if d <= 0. From Go's time.Ticker.
+class ticker {
+ public:
+  explicit ticker(std::chrono::nanoseconds d) : ref_(positive(d), d.count()) {}
+
+  recv_chan<time_point> channel() const { return ref_.channel(); }
+  // No tick can be received after it returns. Does not close the channel.
+  void stop() { ref_.stop(); }
+  // The next tick comes d from now, then every d. Throws std::invalid_argument if d <= 0.
+  void reset(std::chrono::nanoseconds d) { ref_.reset(positive(d), d.count()); }
+
+  ticker(ticker&&) noexcept = default;
+  ticker& operator=(ticker&&) noexcept = default;
+  ticker(const ticker&) = delete;
+  ticker& operator=(const ticker&) = delete;
+  ~ticker() = default;
+
+ private:
+  SLEY_API static std::int64_t positive(std::chrono::nanoseconds d);
+
+  detail::timer_ref ref_;
+};
+
+}  // namespace sley

@@ -1,0 +1,56 @@
+#include "base/print.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+namespace sley::base {
+
+line_writer& line_writer::text(std::string_view s) noexcept {
+  const std::size_t n = std::min(s.size(), sizeof(buffer_) - used_);
+  std::memcpy(buffer_ + used_, s.data(), n);
+  used_ += n;
+  return *this;
+}
+
+line_writer& line_writer::dec(std::int64_t v) noexcept {
+  if (v >= 0) return dec(static_cast<std::uint64_t>(v));
+  return text("-").dec(std::uint64_t{0} - static_cast<std::uint64_t>(v));
+}
+
+line_writer& line_writer::dec(std::uint64_t v) noexcept {
+  char digits[20];
+  std::size_t i = sizeof(digits);
+  do {
+    digits[--i] = static_cast<char>('0' + v % 10);
+    v /= 10;
+  } while (v != 0);
+  return text({digits + i, sizeof(digits) - i});
+}
+
+line_writer& line_writer::hex(std::uint64_t v) noexcept {
+  char digits[16];
+  std::size_t i = sizeof(digits);
+  do {
+    digits[--i] = "0123456789abcdef"[v % 16];
+    v /= 16;
+  } while (v != 0);
+  return text("0x").text({digits + i, sizeof(digits) - i});
+}
+
+void line_writer::flush(int fd) noexcept {
+  const int saved = errno;
+  std::size_t done = 0;
+  while (done < used_) {
+    const ssize_t n = ::write(fd, buffer_ + done, used_ - done);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) break;  // nobody reads it: there is nowhere left to say so
+    done += static_cast<std::size_t>(n);
+  }
+  used_ = 0;
+  errno = saved;
+}
+
+}  // namespace sley::base

@@ -1,0 +1,29 @@
+// Output that never allocates, takes no lock and is safe in a signal handler: a line is put together
+// in a fixed buffer and written by one write(2). What does not fit is cut.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace sley::base {
+
+class line_writer {
+ public:
+  line_writer& text(std::string_view s) noexcept;
+  line_writer& dec(std::int64_t v) noexcept;
+  line_writer& dec(std::uint64_t v) noexcept;
+  line_writer& dec(int v) noexcept { return dec(std::int64_t{v}); }
+  line_writer& dec(unsigned v) noexcept { return dec(std::uint64_t{v}); }
+  line_writer& hex(std::uint64_t v) noexcept;
+
+  std::string_view view() const noexcept { return {buffer_, used_}; }
+  // Writes what was gathered, as far as the descriptor takes it, and starts afresh. Keeps errno.
+  void flush(int fd) noexcept;
+
+ private:
+  char buffer_[1024];
+  std::size_t used_ = 0;
+};
+
+}  // namespace sley::base

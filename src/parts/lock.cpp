@@ -1,0 +1,35 @@
+// What a thread does that finds a lock taken: spin for a moment, then sleep. The protocol is stated in
+// the header.
+#include <sley/detail/lock.hpp>
+
+#include "platform/futex.hpp"
+
+namespace sley::detail {
+
+namespace {
+
+// Holders keep a lock for tens of nanoseconds, unless the kernel took their CPU.
+constexpr int spins = 100;
+
+}  // namespace
+
+constinit atomic<std::uint32_t> lock_sleepers[sleeper_places];
+
+void lock::acquire_slow() noexcept {
+  for (int i = 0; i < spins; ++i) {
+    cpu_relax();
+    // A plain look first: an exchange would take the line away from the holder.
+    if (word_.load_relaxed() == 0 && word_.exchange_acquire(1, "LK-1") == 0) return;
+  }
+  sleepers_here().add_relaxed(1);  // ordered by the barrier
+  heavy_barrier("LK-2");           // LK-2: who releases from now on sees a sleeper
+  // Ends when an exchange finds the word free; each sleep is ended by a release that saw a sleeper.
+  while (word_.exchange_acquire(1, "LK-1") != 0) {
+    platform::futex_wait(word_, 1, platform::forever);
+  }
+  sleepers_here().add_relaxed(static_cast<std::uint32_t>(-1));
+}
+
+void lock::wake_one() noexcept { platform::futex_wake(word_, 1); }
+
+}  // namespace sley::detail

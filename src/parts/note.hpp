@@ -1,0 +1,58 @@
+// A note: one thread sleeps until another wakes it, once. The wake may come first. From Go's
+// notesleep and notewakeup.
+//
+//   NT-1  What was done before wake() is seen after sleep(): exchange_acq_rel(word_ = signalled) in
+//         wake <-> cas_acquire or load_acquire of it in sleep.
+//   Test: tests/model/note_model.cpp.
+#pragma once
+
+#include <sley/detail/atomic.hpp>
+
+#include "platform/futex.hpp"
+
+#include <cstdint>
+
+namespace sley::parts {
+
+class note {
+ public:
+  // Blocks the thread until wake(); false if CLOCK_MONOTONIC reached deadline_ns first. Only one
+  // thread may sleep on a note.
+  bool sleep(std::int64_t deadline_ns = platform::forever) noexcept {
+    std::uint32_t seen = empty;
+    if (!word_.cas_acquire(seen, sleeping, "NT-1")) {
+      // Only a wake can have come before us; an acquire, for the failed cas was relaxed.
+      return word_.load_acquire("NT-1") == signalled;
+    }
+    while (word_.load_acquire("NT-1") == sleeping) {  // ends by a wake or at the deadline
+      platform::futex_wait(word_, sleeping, deadline_ns);
+      if (deadline_ns != platform::forever && platform::monotonic_ns() >= deadline_ns) {
+        return !give_up();
+      }
+    }
+    return true;
+  }
+
+  // Wakes the sleeper, or lets the next sleep() return at once. At most once until clear().
+  void wake() noexcept {
+    if (word_.exchange_acq_rel(signalled, "NT-1") == sleeping) platform::futex_wake(word_, 1);
+  }
+
+  // Makes it ready for another round. Nobody may be using it.
+  void clear() noexcept { word_.store_relaxed(empty); }  // whoever hands the note on publishes it
+
+ private:
+  static constexpr std::uint32_t empty = 0;
+  static constexpr std::uint32_t signalled = 1;
+  static constexpr std::uint32_t sleeping = 2;
+
+  // The sleeper stops waiting; false if it was woken after all.
+  bool give_up() noexcept {
+    std::uint32_t seen = sleeping;
+    return word_.cas_acq_rel(seen, empty, "NT-1");
+  }
+
+  detail::atomic<std::uint32_t> word_;  // [atomic NT-1]
+};
+
+}  // namespace sley::parts

@@ -1,0 +1,25 @@
+// Memory for what is never given back: records, machines, processors. Cut from large mappings, so that
+// the runtime never needs malloc.
+#pragma once
+
+#include <sley/detail/lock.hpp>
+
+#include <cstddef>
+
+namespace sley::parts {
+
+class permanent_memory {
+ public:
+  // Zeroed bytes aligned to 64; null if there is no memory.
+  void* allocate(std::size_t bytes) noexcept;
+
+ private:
+  static constexpr std::size_t chunk_bytes = std::size_t{1} << 20;
+  static constexpr std::size_t alignment = 64;
+
+  detail::lock lock_;
+  char* next_ = nullptr;   // [lock: lock_]
+  std::size_t left_ = 0;   // [lock: lock_]
+};
+
+}  // namespace sley::parts

@@ -1,0 +1,85 @@
+// Stacks for goroutines: where they come from and where free ones wait.
+//
+// Stacks of the default size are cut from arenas, each with a guard below it:
+//
+//   low - guard            low                                        top   header
+//   | faults on access     | the stack grows down from top            |     | stack + colour gap |
+//
+// The distance between stacks is no power of two and their tops are coloured by cache lines: else all
+// tops would compete for the same few cache sets. Stacks of other sizes are mapped one by one.
+// Free stacks are kept last in, first out, for those are warm.
+#pragma once
+
+#include <sley/detail/lock.hpp>
+
+#include "platform/sanitizer.hpp"
+
+#include <cstddef>
+#include <cstdint>
+
+namespace sley::parts {
+
+// A stack's own record, at its top end: touching a fresh stack costs one page, not two.
+struct stack {
+  stack* next;            // [lock or owner] in a free list
+  char* low;              // [const] the lowest usable byte; below it is the guard
+  char* top;              // [const] where the first frame goes, aligned to 16
+  std::size_t map_bytes;  // [const] 0 if cut from an arena, else the size of its own mapping
+  platform::fiber_state fiber;
+
+  std::size_t usable_bytes() const noexcept { return static_cast<std::size_t>(top - low); }
+};
+
+class stack_pool {
+ public:
+  static constexpr std::size_t min_bytes = 16 * 1024;
+  static constexpr std::size_t max_bytes = std::size_t{64} << 30;
+  static constexpr std::size_t guard_bytes = 64 * 1024;
+
+  // Before the first take: the usable size of default stacks, a multiple of the page size.
+  void start(std::size_t default_bytes) noexcept { default_bytes_ = default_bytes; }
+  std::size_t default_bytes() const noexcept { return default_bytes_; }
+
+  // A stack of the default size; null if there is neither memory nor room for another guard.
+  stack* take() noexcept;
+  // A stack with room for `bytes`, of its own mapping; null as take().
+  stack* take_sized(std::size_t bytes) noexcept;
+  // Nobody runs on it any more.
+  void give(stack* s) noexcept;
+
+  // Up to `count` free stacks in a list, newest first, for a cache; perhaps none.
+  stack* take_batch(std::size_t count) noexcept;
+  // A list of stacks of the default size.
+  void give_list(stack* first) noexcept;
+
+  // Bytes of address space and number of stacks made and not unmapped.
+  std::uint64_t reserved_bytes() const noexcept;
+  std::uint64_t made() const noexcept;
+
+  // Whether the address is in the guard of this stack.
+  static bool is_in_guard(const stack& s, const void* address) noexcept {
+    const auto* a = static_cast<const char*>(address);
+    return a >= s.low - guard_bytes && a < s.low;
+  }
+
+ private:
+  static constexpr std::size_t arena_stacks = 64;
+  static constexpr std::size_t colours = 16;
+  static constexpr std::size_t line = 64;
+
+  std::size_t spacing() const noexcept;
+  bool new_arena() noexcept;
+  stack* cut() noexcept;
+  static stack* set_up(char* start, std::size_t bytes, std::size_t colour,
+                       std::size_t map_bytes) noexcept;
+
+  std::size_t default_bytes_ = 0;  // [const] after start
+  mutable detail::lock lock_;
+  stack* free_ = nullptr;          // [lock: lock_]
+  char* arena_ = nullptr;          // [lock: lock_] the arena being cut
+  std::size_t arena_left_ = 0;     // [lock: lock_] stacks not cut from it yet
+  std::uint64_t made_ = 0;         // [lock: lock_]
+  std::uint64_t reserved_ = 0;     // [lock: lock_]
+};
+
+}  // namespace sley::parts

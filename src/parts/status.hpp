@@ -1,0 +1,61 @@
+// What a goroutine is doing, and the only function that changes it.
+//
+// Legal transitions, and who makes them:
+//   idle      -> runnable   spawn: the record has its task
+//   runnable  -> running    execute: the machine that picked it
+//   running   -> runnable   yield: itself, before its machine queues it
+//   running   -> waiting    park: itself, with the lock held that its wakers need
+//   waiting   -> runnable   ready: whoever claimed its wake-up
+//   running   -> dead       exit: itself
+//   dead      -> idle       spawn: the record is taken from a free list
+//
+// One side at a time may move the status (the machine that runs the goroutine, or the one waker that
+// claimed it), and the goroutine is handed over through queues and locks that order it. So a plain
+// store is enough; the field is atomic for those who only read it, for figures and dumps.
+#pragma once
+
+#include <sley/detail/atomic.hpp>
+
+#include "base/check.hpp"
+
+#include <cstdint>
+
+namespace sley::parts {
+
+enum class status : std::uint8_t { idle, runnable, running, waiting, dead };
+
+constexpr bool is_legal(status from, status to) noexcept {
+  switch (from) {
+    case status::idle: return to == status::runnable;
+    case status::runnable: return to == status::running;
+    case status::running:
+      return to == status::runnable || to == status::waiting || to == status::dead;
+    case status::waiting: return to == status::runnable;
+    case status::dead: return to == status::idle;
+  }
+  return false;
+}
+
+constexpr const char* name_of(status s) noexcept {
+  constexpr const char* names[] = {"idle", "runnable", "running", "waiting", "dead"};
+  return names[static_cast<std::size_t>(s)];
+}
+
+class status_word {
+ public:
+  status get() const noexcept { return value_.load_relaxed(); }  // for figures and checks
+
+  // Aborts with both names if the goroutine is not in `from`, or may not go from there to `to`.
+  void transition(status from, status to) noexcept {
+    if (__builtin_expect(value_.load_relaxed() != from, 0)) refuse(from, to);
+    SLEY_DCHECK(is_legal(from, to), "a transition that the table of status.hpp does not have");
+    value_.store_relaxed(to);  // the queue or lock that hands the goroutine over orders it
+  }
+
+ private:
+  [[noreturn]] void refuse(status from, status to) const noexcept;
+
+  detail::atomic<status> value_;
+};
+
+}  // namespace sley::parts

@@ -1,0 +1,107 @@
+// Who must be woken when work comes: the protocol of idle processors and searching machines, in one
+// word. From Go's wakep, resetspinning and the end of findRunnable, where it is spread over five
+// places.
+//
+// A machine *searches* while it has a processor and looks for work at others' queues. At most half as
+// many search as are busy. A submitter wakes somebody only if a processor is idle and nobody searches.
+//
+//   WG-1  Lost wake-up between submit and going idle.
+//           A submits:   1 publish the work          2 read the word
+//           B goes idle: 3 idle + 1, searching - 1   4 look at all queues once more
+//           Bad: A reads a searcher, or no idle processor, at 2; B looked before 1: the work waits
+//           beside an idle processor.
+//           So:  a light barrier between 1 and 2 (every submit), a heavy one between 3 and 4 (only
+//                those who go idle). Either 2 sees 3 and A wakes somebody, or 4 sees 1.
+//         Test: tests/model/wake_gate_model.cpp, submit_races_with_going_idle.
+//   WG-2  A searcher that finds work may be what another submitter relied on. So whoever stops
+//         searching by finding something, and was the last, wakes the next searcher (its caller does:
+//         [[nodiscard]] found_work); whoever claimed a search and could not start it tries again.
+#pragma once
+
+#include <sley/detail/atomic.hpp>
+
+#include <cstdint>
+
+namespace sley::parts {
+
+class wake_gate {
+ public:
+  // After publishing work: must the caller wake a machine? Cheap; the answer may be out of date, but
+  // never so that work is forgotten (WG-1).
+  [[nodiscard]] bool wake_needed() const noexcept {
+    detail::light_barrier("WG-1");
+    return may_wake(word_.load_relaxed());  // relaxed: WG-1's barriers order it
+  }
+
+  // Claims the right to wake one machine, which then searches. Succeeds for one caller only while
+  // nobody searches. Followed by acquiring an idle processor, or by claim_failed().
+  [[nodiscard]] bool claim_search() noexcept {
+    std::uint32_t seen = word_.load_relaxed();  // the cas decides
+    while (may_wake(seen)) {  // ends: each failure means that somebody changed the word
+      if (word_.cas_acq_rel(seen, seen + one_searching, "WG-1")) return true;
+    }
+    return false;
+  }
+
+  // The claim came to nothing, as no processor was left. True: claim again (WG-2).
+  [[nodiscard]] bool claim_failed() noexcept {
+    return may_wake(word_.sub_acq_rel(one_searching, "WG-1") - one_searching);
+  }
+
+  // A machine with a processor wants to search. False if enough do.
+  [[nodiscard]] bool start_searching() noexcept {
+    std::uint32_t seen = word_.load_relaxed();  // the cas decides
+    while (2 * searching(seen) < procs_ - idle(seen)) {
+      if (word_.cas_acq_rel(seen, seen + one_searching, "WG-1")) return true;
+    }
+    return false;
+  }
+
+  // A searcher found work. True if it was the last: wake another (WG-2).
+  [[nodiscard]] bool found_work() noexcept {
+    return searching(word_.sub_acq_rel(one_searching, "WG-1")) == 1;
+  }
+
+  // A machine searches although enough do, for it has seen work and holds a processor for it.
+  void search_anyway() noexcept { word_.add_acq_rel(one_searching, "WG-1"); }
+
+  // A machine gives its processor up. Followed by heavy_barrier("WG-1") and, unless this returns that
+  // the gate is paused, by another look at every queue.
+  [[nodiscard]] bool go_idle(bool was_searching) noexcept {
+    const std::uint32_t change = one_idle - (was_searching ? one_searching : 0);
+    return (word_.add_acq_rel(change, "WG-1") & paused) != 0;
+  }
+
+  // An idle processor was taken into use.
+  void leave_idle() noexcept { word_.sub_acq_rel(one_idle, "WG-1"); }
+
+  // While paused nobody is woken.
+  void pause() noexcept { word_.or_acq_rel(paused, "WG-1"); }
+  void resume() noexcept { word_.and_acq_rel(~paused, "WG-1"); }
+  bool is_paused() const noexcept { return (word_.load_acquire("WG-1") & paused) != 0; }
+
+  // Before any machine runs: all processors are idle.
+  void start(std::uint32_t procs) noexcept {
+    procs_ = procs;
+    word_.store_release(procs * one_idle, "WG-1");
+  }
+
+  std::uint32_t idle() const noexcept { return idle(word_.load_relaxed()); }            // a figure
+  std::uint32_t searching() const noexcept { return searching(word_.load_relaxed()); }  // a figure
+
+ private:
+  static constexpr std::uint32_t one_searching = 1;
+  static constexpr std::uint32_t one_idle = 1U << 16;
+  static constexpr std::uint32_t paused = 1U << 31;
+
+  static std::uint32_t searching(std::uint32_t word) noexcept { return word & 0xffff; }
+  static std::uint32_t idle(std::uint32_t word) noexcept { return (word >> 16) & 0x7fff; }
+  static bool may_wake(std::uint32_t word) noexcept {
+    return idle(word) != 0 && searching(word) == 0 && (word & paused) == 0;
+  }
+
+  detail::atomic<std::uint32_t> word_;  // [atomic WG-1]
+  std::uint32_t procs_ = 0;             // [const] after start
+};
+
+}  // namespace sley::parts

@@ -1,0 +1,42 @@
+#include "platform/context.hpp"
+
+namespace {
+
+sley::platform::uncaught_hook on_uncaught = nullptr;  // [const] once set
+
+}  // namespace
+
+extern "C" {
+
+void sley_goroutine_start() noexcept;
+
+// The personality of a goroutine's bottom frame: no handler was found above it. The unwinder goes on
+// to the end of the stack, and __cxa_throw then calls std::terminate().
+_Unwind_Reason_Code sley_goroutine_personality(int version, _Unwind_Action actions,
+                                               _Unwind_Exception_Class exception_class,
+                                               _Unwind_Exception* exception, _Unwind_Context*) {
+  constexpr _Unwind_Exception_Class cpp = 0x474e5543432b2b00;  // "GNUCC++" and a byte for the kind
+  if (version == 1 && (actions & _UA_SEARCH_PHASE) != 0 &&
+      (exception_class & ~_Unwind_Exception_Class{0xff}) == cpp) {
+    on_uncaught(exception);
+  }
+  return _URC_CONTINUE_UNWIND;
+}
+}
+
+namespace sley::platform {
+
+context make_context(void* top, void (*entry)()) noexcept {
+  auto** words = static_cast<void**>(top);
+  words[-1] = reinterpret_cast<void*>(entry);
+  context c;
+  c.stack_pointer = words - 2;
+  c.resume_at = reinterpret_cast<void*>(&sley_goroutine_start);
+  c.mxcsr = default_mxcsr;
+  c.x87_control = default_x87_control;
+  return c;
+}
+
+void set_uncaught_hook(uncaught_hook hook) noexcept { on_uncaught = hook; }
+
+}  // namespace sley::platform

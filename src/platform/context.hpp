@@ -1,0 +1,84 @@
+// Context switch: stop executing here, go on there.
+//
+// What is saved: stack pointer, frame pointer, resume address, and the floating-point control words
+// (MXCSR, x87 control word), which belong to the goroutine. Everything else the compiler saves, for the
+// assembly claims to change all of it. What decides the cost is the CPU's return-address predictor, so
+// the switch is inlined into the function that parks and leaves by a jump to a local label: each call
+// on the way in is then matched by one return on the way out.
+#pragma once
+
+#include <unwind.h>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace sley::platform {
+
+struct context {
+  void* stack_pointer = nullptr;
+  void* frame_pointer = nullptr;
+  void* resume_at = nullptr;
+  std::uint32_t mxcsr = 0;
+  std::uint16_t x87_control = 0;
+};
+
+static_assert(offsetof(context, stack_pointer) == 0 && offsetof(context, frame_pointer) == 8 &&
+                  offsetof(context, resume_at) == 16,
+              "switch_context and context_x86_64.S know these offsets");
+
+// What a new goroutine starts with: round to nearest, all exceptions masked.
+inline constexpr std::uint32_t default_mxcsr = 0x1f80;
+inline constexpr std::uint16_t default_x87_control = 0x037f;
+
+// Gives the thread those again, for another goroutine that starts on the stack of one that ended.
+[[gnu::always_inline]] inline void reset_floating_point() noexcept {
+#ifndef SLEY_NO_FP_CONTROL
+  std::uint32_t mxcsr;
+  std::uint16_t x87_control;
+  asm volatile("stmxcsr %0\n\tfnstcw %1" : "=m"(mxcsr), "=m"(x87_control));
+  if (__builtin_expect(mxcsr != default_mxcsr || x87_control != default_x87_control, 0)) {
+    asm volatile("ldmxcsr %0\n\tfldcw %1" : : "m"(default_mxcsr), "m"(default_x87_control));
+  }
+#endif
+}
+
+// Saves here into `from` and goes on at `to`. Returns when somebody switches back to `from`, perhaps on
+// another thread: what was read from thread-local storage before is void after. Inlined on purpose, so
+// call it from a function that is not.
+[[gnu::always_inline]] inline void switch_context(context& from, const context& to) noexcept {
+#ifndef SLEY_NO_FP_CONTROL
+  asm volatile("stmxcsr %0\n\tfnstcw %1" : "=m"(from.mxcsr), "=m"(from.x87_control));
+  // Loading costs more than comparing, and they hardly ever differ.
+  if (__builtin_expect(from.mxcsr != to.mxcsr || from.x87_control != to.x87_control, 0)) {
+    asm volatile("ldmxcsr %0\n\tfldcw %1" : : "m"(to.mxcsr), "m"(to.x87_control));
+  }
+#endif
+  context* out = &from;
+  const context* in = &to;
+  asm volatile(
+      "leaq 1f(%%rip), %%rax\n\t"
+      "movq %%rsp, 0(%[out])\n\t"
+      "movq %%rbp, 8(%[out])\n\t"
+      "movq %%rax, 16(%[out])\n\t"
+      "movq 0(%[in]), %%rsp\n\t"
+      "movq 8(%[in]), %%rbp\n\t"
+      "jmpq *16(%[in])\n"
+      "1:\n\t"
+      "endbr64\n\t"
+      : [out] "+D"(out), [in] "+S"(in)
+      :
+      : "rax", "rbx", "rcx", "rdx", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15", "xmm0",
+        "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11",
+        "xmm12", "xmm13", "xmm14", "xmm15", "memory", "cc");
+}
+
+// A context that, when switched to, calls `entry()` on the stack that ends at `top` (aligned to 16).
+// `entry` must not return. The frame below it ends every unwind.
+context make_context(void* top, void (*entry)()) noexcept;
+
+// Called for a C++ exception that no frame of a goroutine's stack wants, while that stack is still as it
+// was at the throw; std::terminate() follows when it returns. Set once, at boot.
+using uncaught_hook = void (*)(_Unwind_Exception* exception) noexcept;
+void set_uncaught_hook(uncaught_hook hook) noexcept;
+
+}  // namespace sley::platform

@@ -1,0 +1,49 @@
+#include "platform/fault.hpp"
+
+#include "platform/os.hpp"
+
+#include <csignal>
+#include <cstddef>
+
+namespace sley::platform {
+
+namespace {
+
+constexpr std::size_t alternate_stack_bytes = 64 * 1024;
+
+fault_hook hook = nullptr;        // [const] once installed
+struct sigaction previous = {};  // [const] once installed
+
+void on_fault(int signal, siginfo_t* info, void* context) {
+  hook(info->si_addr);
+  if ((previous.sa_flags & SA_SIGINFO) != 0) {
+    previous.sa_sigaction(signal, info, context);
+  } else if (previous.sa_handler != SIG_DFL && previous.sa_handler != SIG_IGN) {
+    previous.sa_handler(signal);
+  } else {
+    // The instruction faults once more when we return, and the default action takes it.
+    std::signal(signal, SIG_DFL);
+  }
+}
+
+}  // namespace
+
+void install_fault_handler(fault_hook fault) noexcept {
+  hook = fault;
+  struct sigaction action = {};
+  action.sa_sigaction = &on_fault;
+  action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
+  sigemptyset(&action.sa_mask);
+  sigaction(SIGSEGV, &action, &previous);
+}
+
+void use_alternate_signal_stack() noexcept {
+  stack_t current = {};
+  if (sigaltstack(nullptr, &current) == 0 && (current.ss_flags & SS_DISABLE) == 0) return;
+  stack_t ours = {};
+  ours.ss_sp = map_memory(alternate_stack_bytes, true);
+  ours.ss_size = alternate_stack_bytes;
+  if (ours.ss_sp != nullptr) sigaltstack(&ours, nullptr);
+}
+
+}  // namespace sley::platform

@@ -1,0 +1,29 @@
+// futex(2) on the atomic word itself; a seam, for in model builds the model checker plays the kernel.
+#pragma once
+
+#include <sley/detail/atomic.hpp>
+
+#include <cstdint>
+
+#ifdef SLEY_MODEL
+#include "platform/futex_model.hpp"
+#else
+#include "platform/os.hpp"
+#endif
+
+namespace sley::platform {
+
+inline constexpr std::int64_t forever = INT64_MAX;
+
+#ifndef SLEY_MODEL
+// As futex_wait and futex_wake of os.hpp.
+inline void futex_wait(detail::atomic<std::uint32_t>& word, std::uint32_t expected,
+                       std::int64_t deadline_ns) noexcept {
+  futex_wait(word.address(), expected, deadline_ns);
+}
+inline void futex_wake(detail::atomic<std::uint32_t>& word, int count) noexcept {
+  futex_wake(word.address(), count);
+}
+#endif
+
+}  // namespace sley::platform

@@ -1,0 +1,122 @@
+// What the sanitizers must be told when a thread changes stacks. Everything here is empty, and a
+// fiber_state holds nothing, in a build without them.
+//
+// The calls belong into the very frame that switches: a wrapper that returns between telling and
+// switching would leave the thread sanitizer's shadow stack one frame off.
+#pragma once
+
+#include <cstddef>
+
+#if defined(__SANITIZE_ADDRESS__)
+#define SLEY_ASAN 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define SLEY_ASAN 1
+#endif
+#endif
+
+#if defined(__SANITIZE_THREAD__)
+#define SLEY_TSAN 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define SLEY_TSAN 1
+#endif
+#endif
+
+#ifdef SLEY_ASAN
+#include <sanitizer/asan_interface.h>
+#include <pthread.h>
+#include <sanitizer/common_interface_defs.h>
+#endif
+#ifdef SLEY_TSAN
+#include <sanitizer/tsan_interface.h>
+#endif
+
+namespace sley::platform {
+
+// One for each stack that is switched to or from, a thread's own included.
+struct fiber_state {
+#ifdef SLEY_ASAN
+  void* fake_stack = nullptr;
+  const void* stack_low = nullptr;
+  std::size_t stack_bytes = 0;
+#endif
+#ifdef SLEY_TSAN
+  void* fiber = nullptr;
+#endif
+};
+
+// The calling thread's own stack, on the thread itself.
+[[gnu::always_inline]] inline void adopt_thread_stack([[maybe_unused]] fiber_state& s) noexcept {
+#ifdef SLEY_ASAN
+  pthread_attr_t attributes;
+  void* low = nullptr;
+  if (pthread_getattr_np(pthread_self(), &attributes) == 0) {
+    pthread_attr_getstack(&attributes, &low, &s.stack_bytes);
+    pthread_attr_destroy(&attributes);
+  }
+  s.stack_low = low;
+#endif
+#ifdef SLEY_TSAN
+  s.fiber = __tsan_get_current_fiber();
+#endif
+}
+
+// A stack that nobody runs on yet.
+[[gnu::always_inline]] inline void create_fiber([[maybe_unused]] fiber_state& s,
+                                                [[maybe_unused]] void* low,
+                                                [[maybe_unused]] std::size_t bytes) noexcept {
+#ifdef SLEY_ASAN
+  s.fake_stack = nullptr;
+  s.stack_low = low;
+  s.stack_bytes = bytes;
+#endif
+#ifdef SLEY_TSAN
+  if (s.fiber == nullptr) s.fiber = __tsan_create_fiber(0);
+#endif
+}
+
+// A stack whose memory goes back to the system. Nobody runs on it.
+[[gnu::always_inline]] inline void destroy_fiber([[maybe_unused]] fiber_state& s) noexcept {
+#ifdef SLEY_TSAN
+  if (s.fiber != nullptr) __tsan_destroy_fiber(s.fiber);
+  s.fiber = nullptr;
+#endif
+}
+
+// Right before the switch. `from` is null when its stack will not be used again as it is.
+[[gnu::always_inline]] inline void before_switch([[maybe_unused]] fiber_state* from,
+                                                 [[maybe_unused]] fiber_state& to) noexcept {
+#ifdef SLEY_ASAN
+  __sanitizer_start_switch_fiber(from != nullptr ? &from->fake_stack : nullptr, to.stack_low,
+                                 to.stack_bytes);
+#endif
+#ifdef SLEY_TSAN
+  __tsan_switch_to_fiber(to.fiber, 0);
+#endif
+}
+
+// First thing after a switch, on the stack that was switched to.
+[[gnu::always_inline]] inline void after_switch([[maybe_unused]] fiber_state& self) noexcept {
+#ifdef SLEY_ASAN
+  __sanitizer_finish_switch_fiber(self.fake_stack, nullptr, nullptr);
+  self.fake_stack = nullptr;
+#endif
+}
+
+// Before frames are left without returning from them.
+[[gnu::always_inline]] inline void before_unwind() noexcept {
+#ifdef SLEY_ASAN
+  __asan_handle_no_return();
+#endif
+}
+
+// A stack that is used from its top again: what the last frames poisoned is clean.
+[[gnu::always_inline]] inline void reset_stack_memory([[maybe_unused]] void* low,
+                                                      [[maybe_unused]] std::size_t bytes) noexcept {
+#ifdef SLEY_ASAN
+  __asan_unpoison_memory_region(low, bytes);
+#endif
+}
+
+}  // namespace sley::platform

@@ -1,0 +1,107 @@
+// A goroutine ends. Its stack is still warm: a goroutine that has not begun yet takes it over without
+// a switch. From Go's goexit0, which has no such short cut, for there a stack comes with the record.
+#include "platform/os.hpp"
+#include "runtime/enter.hpp"
+#include "runtime/records.hpp"
+#include "runtime/sched_state.hpp"
+#include "runtime/scheduler.hpp"
+#include "runtime/switch.hpp"
+
+#include <cxxabi.h>
+
+#include <utility>
+
+namespace sley::rt {
+
+namespace {
+
+void unmap_stack(goroutine*, void* s) noexcept {
+  give_stack(current_machine(), static_cast<parts::stack*>(s));
+}
+
+// The record goes back; only copies of its fields may be used after.
+void retire(machine* m, goroutine* g) noexcept {
+  g->status.transition(parts::status::running, parts::status::dead);
+  g->stack = nullptr;
+  g->is_main = false;
+  count(m->p->figures.finished);
+  give_record(m, g);
+}
+
+// Runs the task of the goroutine that has this stack. Exceptions are not caught: one that nobody wants
+// is found so while its stack still stands (see sley_goroutine_personality).
+[[gnu::noinline]] void run_task() {
+  goroutine* g = current_machine()->g;
+  leave();
+  try {
+    g->run(g->task);
+  } catch (const abi::__forced_unwind&) {
+    g->extra->exit_arrived = true;  // exit(): the unwinding ends here, as it should
+  }
+  enter();
+}
+
+// The current goroutine has ended. Returns if another begins on its stack, and else leaves it for good.
+[[gnu::noinline]] void finish() noexcept {
+  machine* m = current_machine();
+  goroutine* g = m->g;
+  parts::stack* s = g->stack;
+  delete std::exchange(g->extra, nullptr);
+  goroutine* next = next_local(m, s->map_bytes == 0 ? s : nullptr);
+  retire(m, g);
+  if (next != nullptr && next->stack == s) {
+    m->g = next;
+    platform::reset_floating_point();
+    return;
+  }
+  if (s->map_bytes == 0) {
+    give_stack(m, s);  // only this machine can take it, and it leaves it first
+  } else {
+    m->after = {&unmap_stack, nullptr, s};
+  }
+  platform::context scratch;
+  leave_stack(m, scratch, next);
+}
+
+}  // namespace
+
+namespace {
+
+// The unwinder asks at each frame whether to go on; the catch in run_task is what stops it.
+_Unwind_Reason_Code go_on(int, _Unwind_Action, _Unwind_Exception_Class, _Unwind_Exception*,
+                          _Unwind_Context*, void*) {
+  return _URC_NO_REASON;
+}
+
+// The end of a catch that did not rethrow: run_task's, or one that must not be.
+void forced_unwind_ended(_Unwind_Reason_Code, _Unwind_Exception*) {
+  if (!current_machine()->g->extra->exit_arrived) {
+    base::fatal("sley: this_goroutine::exit() was swallowed by a catch (...) that does not rethrow");
+  }
+}
+
+}  // namespace
+
+void exit_goroutine() {
+  goroutine* g = current_machine()->g;
+  if (g->extra == nullptr) g->extra = new goroutine_extra;
+  // In the record, not in this frame: the frames above it are left one by one, and their destructors
+  // run over this one.
+  _Unwind_Exception& unwind = g->extra->exit_unwind;
+  unwind = {};
+  unwind.exception_cleanup = &forced_unwind_ended;
+  platform::before_unwind();
+  _Unwind_ForcedUnwind(&unwind, &go_on, nullptr);
+  base::fatal("sley: this_goroutine::exit() could not unwind the stack");
+}
+
+void goroutine_main() {
+  platform::after_switch(current_machine()->g->stack->fiber);
+  run_after_switch(current_machine());
+  for (;;) {
+    run_task();
+    finish();
+  }
+}
+
+}  // namespace sley::rt

@@ -1,0 +1,132 @@
+// Where it is decided what runs next. From Go's findRunnable.
+#include "runtime/sched_state.hpp"
+#include "runtime/scheduler.hpp"
+#include "platform/os.hpp"
+
+namespace sley::rt {
+
+namespace {
+
+// How long a processor with timers goes without reading the clock: a few microseconds of cycles.
+constexpr std::uint64_t clock_interval_cycles = 10'000;
+// After so many goroutines in one slice the processor looks whether the slice is over.
+constexpr std::uint32_t slice_check_interval = 64;
+
+// Due timers are the business of the slow way, for firing one takes locks.
+bool timers_are_due(processor* p) noexcept {
+  const std::int64_t first = p->timers.first_ns.load_relaxed();
+  if (first == never) return false;
+  const std::uint64_t cycles = platform::cycle_counter();
+  if (cycles - p->clock_read_cycles < clock_interval_cycles) return false;
+  p->clock_read_cycles = cycles;
+  return first <= platform::monotonic_ns();
+}
+
+// Goroutines that make each other runnable share one time slice: is it over?
+bool slice_is_over(processor* p) noexcept {
+  if (++p->inherited % slice_check_interval != 0) return false;
+  const std::int64_t now = platform::monotonic_ns();
+  if (p->inherited == slice_check_interval) p->slice_end_ns = now + time_slice_ns;
+  return now >= p->slice_end_ns;
+}
+
+// The next slot: who was just made runnable, in the slice of who made it so. When that slice is over,
+// it goes behind everybody.
+goroutine* take_next(processor* p) noexcept {
+  goroutine* g = p->next.take();
+  if (g == nullptr || !slice_is_over(p)) return g;
+  count(p->figures.preemptions);
+  run_last(g);
+  return nullptr;
+}
+
+bool wants_global_first(const processor* p) noexcept {
+  return p->tick % fairness_tick == 0 && !sched.queue.is_empty();
+}
+
+// A batch from the global queue: the first to run, the others for the local queue, which is empty.
+goroutine* take_global(processor* p) noexcept {
+  if (sched.queue.is_empty()) return nullptr;
+  goroutine_list share = sched.queue.take_share(sched.procs, queue_capacity / 2);
+  goroutine* first = share.pop_front();
+  while (goroutine* g = share.pop_front()) {
+    SLEY_CHECK(p->queue.push(g), "RQ-3: half a ring fits into an empty one");
+  }
+  return first;
+}
+
+// Looks at others' queues, unless enough machines do already.
+goroutine* search(machine* m, bool& ran_timers) noexcept {
+  if (!m->is_searching) {
+    if (!sched.gate.start_searching()) return nullptr;
+    m->is_searching = true;
+  }
+  return steal_work(m, ran_timers);
+}
+
+bool wants_own_stack(const goroutine* g) noexcept {
+  return g->extra != nullptr && g->extra->stack_bytes != 0;
+}
+
+bool anything_to_do() noexcept {
+  if (!sched.queue.is_empty()) return true;
+  for (std::uint32_t i = 0; i < sched.procs; ++i) {
+    const processor& p = sched.processors[i];
+    if (!p.queue.is_empty() || !p.next.is_empty()) return true;
+  }
+  return false;
+}
+
+// Gives the processor up. True if work came meanwhile, and a processor for it could be had again.
+bool rest(machine* m) noexcept {
+  const bool was_paused = give_up_p(m);
+  if (was_paused || !anything_to_do()) return false;  // WG-1: the look after going idle
+  return take_up_search(m);
+}
+
+}  // namespace
+
+goroutine* next_local(machine* m, parts::stack* warm) noexcept {
+  processor* p = m->p;
+  if (m->attention.load_relaxed() || timers_are_due(p)) return nullptr;
+  goroutine* g = take_next(p);
+  if (g == nullptr) {
+    if (wants_global_first(p)) return nullptr;
+    g = p->queue.pop();
+    if (g == nullptr) return nullptr;
+    ++p->tick;
+    p->inherited = 0;
+  }
+  if (g->stack == nullptr) {
+    if (warm != nullptr && !wants_own_stack(g)) {
+      g->stack = warm;
+    } else if (!bind_stack(m, g)) {
+      return nullptr;
+    }
+  }
+  g->status.transition(parts::status::runnable, parts::status::running);
+  count(p->figures.switches);
+  return g;
+}
+
+pick find_runnable(machine* m) noexcept {
+  for (;;) {  // each round: the places to look at, in order
+    if (m->attention.load_relaxed()) m->attention.exchange_acq_rel(false, "AT-1");
+    bool ran_timers = false;
+    if (!sched.gate.is_paused()) {
+      processor* p = m->p;
+      run_due_timers(p);
+      if (wants_global_first(p)) {
+        if (goroutine* g = sched.queue.pop()) return {g, false};
+      }
+      if (goroutine* g = take_next(p)) return {g, true};
+      if (goroutine* g = p->queue.pop()) return {g, false};
+      if (goroutine* g = take_global(p)) return {g, false};
+      if (goroutine* g = search(m, ran_timers)) return {g, false};
+    }
+    if (ran_timers || rest(m)) continue;
+    if (!wait_for_timers(m)) stop_m(m);
+  }
+}
+
+}  // namespace sley::rt

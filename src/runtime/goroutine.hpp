@@ -1,0 +1,61 @@
+// G: a goroutine. A small record until it first runs; then a stack is bound to it.
+//
+// Records come from slabs and are never given back to the system, so a pointer to one is always
+// readable. Who may touch what is said behind each field; "owner" is the machine that runs the
+// goroutine, or whoever took it off the queue or list that it was handed over by.
+#pragma once
+
+#include <sley/detail/spawn.hpp>
+
+#include "parts/note.hpp"
+#include "parts/stack_pool.hpp"
+#include "parts/status.hpp"
+#include "platform/context.hpp"
+#include "platform/exception_state.hpp"
+#include "runtime/wait_reason.hpp"
+
+#include <unwind.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string_view>
+
+namespace sley::rt {
+
+// What few goroutines have.
+struct goroutine_extra {
+  std::string_view name() const noexcept { return {name_bytes, name_size}; }
+  void set_name(std::string_view s) noexcept {
+    name_size = static_cast<std::uint8_t>(std::min(s.size(), max_name));
+    std::memcpy(name_bytes, s.data(), name_size);
+  }
+
+  static constexpr std::size_t max_name = 31;
+  char name_bytes[max_name] = {};
+  std::uint8_t name_size = 0;
+  std::size_t stack_bytes = 0;      // 0: the default
+  bool exit_arrived = false;        // exit(): the stack has been unwound
+  _Unwind_Exception exit_unwind{};  // exit(): what the unwinder works with
+};
+
+struct alignas(64) goroutine {
+  platform::context context;           // [owner] valid while it is not running
+  goroutine* next = nullptr;           // [owner] link in the one queue or list that it is on
+  parts::stack* stack = nullptr;       // [owner] null until it first runs
+  parts::status_word status;           // see parts/status.hpp
+  bool is_foreign = false;             // [const] stands for a thread that the runtime did not make
+  bool is_main = false;                // [owner] started by run()
+  platform::exception_state exceptions;  // [owner] valid while it is not running
+  std::uint64_t id = 0;                // [owner]
+  wait_reason reason = nullptr;        // [owner] while waiting
+  void (*run)(void*) = nullptr;        // [owner] the task's code; its bytes are below
+  goroutine_extra* extra = nullptr;    // [owner] null if it has neither name nor stack size
+  parts::note* thread_note = nullptr;  // [const] is_foreign: what its thread sleeps on
+  alignas(std::max_align_t) std::byte task[detail::task_bytes];  // [owner]
+};
+
+static_assert(sizeof(goroutine) == 192, "a million of them are 192 MB; think before it grows");
+
+}  // namespace sley::rt

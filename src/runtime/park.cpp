@@ -1,0 +1,89 @@
+// A goroutine waits, and goes on: park and ready, and yield between them. From Go's gopark, goready and
+// Gosched.
+//
+// The fast way is one switch, from the goroutine that parks to the next one of this processor. What
+// must happen after the context is saved travels in the machine's after_switch, and the side that is
+// switched to does it first.
+#include "runtime/enter.hpp"
+#include "runtime/sched_state.hpp"
+#include "runtime/scheduler.hpp"
+#include "runtime/switch.hpp"
+#include "platform/os.hpp"
+
+namespace sley::rt {
+
+namespace {
+
+// A foreign thread has no processor to give away: the thread itself waits.
+void park_thread(goroutine* g, after_switch_action action, void* arg) noexcept {
+  action(g, arg);
+  g->thread_note->sleep();
+  g->thread_note->clear();
+}
+
+void release_lock(goroutine*, void* lock) noexcept { static_cast<detail::lock*>(lock)->release(); }
+
+void push_last(goroutine* g, void*) noexcept { run_last(g); }
+
+// Switches away from g, which is no longer running; returns when it is resumed.
+[[gnu::always_inline]] inline void switch_away(machine* m, goroutine* g, goroutine* next) noexcept {
+  if (next != nullptr) {
+    switch_goroutines(m, g, next);
+  } else {
+    switch_to_machine(m, g);
+  }
+}
+
+}  // namespace
+
+[[gnu::noinline]] void park(wait_reason reason, after_switch_action action, void* arg) noexcept {
+  machine* m = current_machine();
+  goroutine* g = m->g;
+  g->reason = reason;
+  g->status.transition(parts::status::running, parts::status::waiting);
+  if (__builtin_expect(m->is_foreign, 0)) {
+    park_thread(g, action, arg);
+    g->status.transition(parts::status::runnable, parts::status::running);
+    return;
+  }
+  count(m->p->figures.parks);
+  m->after = {action, g, arg};
+  switch_away(m, g, next_local(m));
+}
+
+void park_and_release(wait_reason reason, detail::lock& held) noexcept {
+  park(reason, &release_lock, &held);
+}
+
+void ready(goroutine* g) noexcept {
+  g->status.transition(parts::status::waiting, parts::status::runnable);
+  if (__builtin_expect(g->is_foreign, 0)) {
+    g->thread_note->wake();
+    return;
+  }
+  run_next(current_machine(), g);
+  wake_if_needed();
+}
+
+// The goroutine goes through the global queue also when nobody else is there. Its own processor's
+// queue comes first, as in Go; when that is empty, queueing it and picking the first of the global
+// queue is one step if it is alone there, and else the slow way's business, which takes a batch.
+[[gnu::noinline]] void yield() noexcept {
+  machine* m = current_machine();
+  goroutine* g = m->g;
+  if (m->is_foreign) {
+    platform::yield_thread();
+    return;
+  }
+  g->status.transition(parts::status::running, parts::status::runnable);
+  goroutine* next = next_local(m);
+  if (next == nullptr && !m->attention.load_relaxed() && sched.queue.rotate_if_empty(g)) {
+    ++m->p->tick;
+    g->status.transition(parts::status::runnable, parts::status::running);
+    return;
+  }
+  m->after = {&push_last, g, nullptr};
+  switch_away(m, g, next);
+}
+
+}  // namespace sley::rt

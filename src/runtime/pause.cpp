@@ -1,0 +1,22 @@
+// Between one run() and the next nothing is scheduled: machines stop where they next enter the runtime.
+// Nobody is interrupted, for who computes may hold malloc's lock, and the process may want to exit.
+#include "runtime/sched_state.hpp"
+#include "runtime/scheduler.hpp"
+
+namespace sley::rt {
+
+void pause() noexcept {
+  sched.gate.pause();
+  for (machine* m = sched.machines.load_acquire("SC-1"); m != nullptr; m = m->next_all) {
+    m->attention.exchange_acq_rel(true, "AT-1");
+  }
+}
+
+// Work that was queued meanwhile woke nobody. One searcher is enough: each that finds work wakes the
+// next, and one that finds nothing waits for the timers.
+void resume() noexcept {
+  sched.gate.resume();
+  wake_p();
+}
+
+}  // namespace sley::rt

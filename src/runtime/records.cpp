@@ -1,0 +1,109 @@
+#include "runtime/records.hpp"
+
+#include "parts/permanent_memory.hpp"
+#include "platform/os.hpp"
+#include "runtime/sched_state.hpp"
+
+#include <new>
+
+namespace sley::rt {
+
+namespace {
+
+constexpr std::size_t slab_records = 64;
+
+parts::permanent_memory memory;
+detail::lock machines_lock;
+machine* unused_machines = nullptr;  // [lock: machines_lock]
+
+// Requires sched.lock. New records for the list of dead ones; false if there is no memory.
+bool make_slab(goroutine_list& records) noexcept {
+  void* slab = memory.allocate(slab_records * sizeof(goroutine));
+  if (slab == nullptr) return false;
+  for (std::size_t i = 0; i < slab_records; ++i) {
+    records.push_back(::new (static_cast<goroutine*>(slab) + i) goroutine);
+  }
+  return true;
+}
+
+goroutine* take_shared_record() noexcept {
+  detail::lock_guard guard(sched.lock);
+  if (sched.dead.is_empty() && !make_slab(sched.dead)) return nullptr;
+  return sched.dead.pop_front();
+}
+
+// Fills a processor's list half, from those that others gave up or with new ones.
+void refill(processor* p) noexcept {
+  detail::lock_guard guard(sched.lock);
+  if (sched.dead.is_empty() && !make_slab(sched.dead)) return;
+  while (p->dead.size() < dead_cache / 2 && !sched.dead.is_empty()) {
+    p->dead.push_back(sched.dead.pop_front());
+  }
+}
+
+void spill(processor* p) noexcept {
+  detail::lock_guard guard(sched.lock);
+  while (p->dead.size() > dead_cache / 2) sched.dead.push_front(p->dead.pop_front());
+}
+
+}  // namespace
+
+goroutine* take_record(machine* m) noexcept {
+  goroutine* g = nullptr;
+  if (processor* p = m->p; p != nullptr) {
+    if (p->dead.is_empty()) refill(p);
+    g = p->dead.pop_front();
+  } else {
+    g = take_shared_record();
+  }
+  if (g != nullptr && g->status.get() == parts::status::dead) {
+    g->status.transition(parts::status::dead, parts::status::idle);
+  }
+  return g;
+}
+
+void give_record(machine* m, goroutine* g) noexcept {
+  if (processor* p = m->p; p != nullptr) {
+    p->dead.push_front(g);
+    if (p->dead.size() > dead_cache) spill(p);
+  } else {
+    detail::lock_guard guard(sched.lock);
+    sched.dead.push_front(g);
+  }
+}
+
+std::uint64_t next_goroutine_id(machine* m) noexcept {
+  processor* p = m->p;
+  if (p == nullptr) return sched.next_goroutine_id.add_relaxed(1);
+  if (p->next_id == p->last_id) {
+    p->next_id = sched.next_goroutine_id.add_relaxed(id_batch);
+    p->last_id = p->next_id + id_batch;
+  }
+  return p->next_id++;
+}
+
+machine* new_machine() noexcept {
+  detail::lock_guard guard(machines_lock);
+  if (machine* m = unused_machines; m != nullptr) {
+    unused_machines = m->next_idle;
+    return m;
+  }
+  void* place = memory.allocate(sizeof(machine));
+  if (place == nullptr) return nullptr;
+  auto* m = ::new (place) machine;
+  m->next_all = sched.machines.load_relaxed();  // written under machines_lock only
+  m->id = m->next_all == nullptr ? 0 : m->next_all->id + 1;
+  m->random = base::random(static_cast<std::uint64_t>(platform::monotonic_ns()) + m->id);
+  sched.machines.store_release(m, "SC-1");
+  return m;
+}
+
+void give_machine(machine* m) noexcept {
+  detail::lock_guard guard(machines_lock);
+  m->next_idle = unused_machines;
+  unused_machines = m;
+}
+
+void* allocate_permanently(std::size_t bytes) noexcept { return memory.allocate(bytes); }
+
+}  // namespace sley::rt

@@ -1,0 +1,27 @@
+// Where the records of goroutines and machines come from, and where they wait to be used again.
+#pragma once
+
+#include "runtime/goroutine.hpp"
+#include "runtime/machine.hpp"
+
+#include <cstddef>
+#include <cstdint>
+
+namespace sley::rt {
+
+// A record in status idle; null if there is no memory. [inside]
+goroutine* take_record(machine* m) noexcept;
+// A dead goroutine's record, or one that was never started. [inside]
+void give_record(machine* m, goroutine* g) noexcept;
+// Never given out before, never 0 or 1. [inside]
+std::uint64_t next_goroutine_id(machine* m) noexcept;
+
+// A zeroed machine, on the list of all; null if there is no memory.
+machine* new_machine() noexcept;
+// One whose thread is gone or never came, to be used again by new_machine.
+void give_machine(machine* m) noexcept;
+
+// Memory for good, see parts/permanent_memory.hpp.
+void* allocate_permanently(std::size_t bytes) noexcept;
+
+}  // namespace sley::rt

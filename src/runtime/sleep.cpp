@@ -1,0 +1,47 @@
+// A goroutine sleeps: a timer on its own stack, armed once it is parked. From Go's time.Sleep.
+#include "platform/os.hpp"
+#include "runtime/enter.hpp"
+#include "runtime/scheduler.hpp"
+#include "runtime/timer.hpp"
+
+#include <new>
+
+namespace sley::rt {
+
+namespace {
+
+struct sleeper : timer {
+  goroutine* g = nullptr;
+  std::int64_t until_ns = 0;
+  bool no_memory = false;
+};
+
+goroutine* wake_sleeper(timer* t, std::int64_t) noexcept { return static_cast<sleeper*>(t)->g; }
+
+// Nobody else knows the timer before this, so the goroutine is parked when it fires.
+void arm(goroutine* g, void* arg) noexcept {
+  auto* s = static_cast<sleeper*>(arg);
+  if (add_timer(s, s->until_ns)) return;
+  s->no_memory = true;
+  ready(g);
+}
+
+}  // namespace
+
+void sleep_until(std::int64_t until_ns) {
+  machine* m = enter();
+  if (m->is_foreign) {
+    leave(m);
+    platform::sleep_until_ns(until_ns);
+    return;
+  }
+  sleeper s;
+  s.fire = &wake_sleeper;
+  s.g = m->g;
+  s.until_ns = until_ns;
+  park(wait::sleep, &arm, &s);
+  leave();
+  if (s.no_memory) throw std::bad_alloc();
+}
+
+}  // namespace sley::rt

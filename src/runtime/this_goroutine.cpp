@@ -1,0 +1,128 @@
+// What a goroutine asks of itself, and run(): the public verbs of <sley/go.hpp>.
+#include <sley/go.hpp>
+
+#include <sley/detail/chan_core.hpp>
+
+#include "platform/os.hpp"
+#include "runtime/enter.hpp"
+#include "runtime/records.hpp"
+#include "runtime/sched_state.hpp"
+#include "runtime/scheduler.hpp"
+
+#include <memory>
+#include <new>
+#include <stdexcept>
+
+namespace sley {
+
+namespace {
+
+// The goroutine that calls, null on a foreign thread.
+rt::goroutine* self() noexcept {
+  const rt::machine* m = rt::current_machine();
+  return m == nullptr || m->is_foreign ? nullptr : m->g;
+}
+
+rt::goroutine* self_or_throw(const char* what) {
+  rt::goroutine* g = self();
+  if (g == nullptr) throw std::logic_error(what);
+  return g;
+}
+
+}  // namespace
+
+namespace this_goroutine {
+
+std::uint64_t id() noexcept {
+  const rt::goroutine* g = self();
+  return g == nullptr ? 0 : g->id;
+}
+
+std::string_view name() noexcept {
+  const rt::goroutine* g = self();
+  return g == nullptr || g->extra == nullptr ? std::string_view() : g->extra->name();
+}
+
+void set_name(std::string_view name) {
+  rt::goroutine* g = self_or_throw("sley::this_goroutine::set_name: not on a goroutine");
+  if (g->extra == nullptr) g->extra = new rt::goroutine_extra;
+  g->extra->set_name(name);
+}
+
+void yield() {
+  rt::enter();
+  rt::yield();
+  rt::leave();
+}
+
+void sleep_for(std::chrono::nanoseconds d) {
+  if (d.count() > 0) rt::sleep_until(detail::deadline_after(d.count()));
+}
+
+void sleep_until(std::chrono::steady_clock::time_point t) {
+  const std::int64_t when_ns = t.time_since_epoch().count();
+  if (when_ns > platform::monotonic_ns()) rt::sleep_until(when_ns);
+}
+
+void exit() {
+  self_or_throw("sley::this_goroutine::exit: not on a goroutine");
+  rt::exit_goroutine();
+}
+
+}  // namespace this_goroutine
+
+namespace detail {
+
+namespace {
+
+// What run() waits for.
+struct main_task {
+  const task_type* type;
+  void* callable;
+  parts::note* done;
+
+  void operator()() && {
+    type->run(callable);
+    rt::enter();
+    rt::pause();
+    rt::leave();
+    done->wake();
+  }
+};
+
+atomic<bool> main_is_running;
+
+void start_main(const main_task& task) {
+  rt::machine* m = rt::enter();
+  rt::goroutine* g = rt::take_record(m);
+  if (g != nullptr) {
+    ::new (g->task) main_task(task);
+    g->run = &run_task<main_task>;
+    g->id = 1;
+    rt::start(m, g);
+  }
+  rt::leave(m);
+  if (g == nullptr) throw std::bad_alloc();
+}
+
+}  // namespace
+
+void run_main(const task_type& type, void* callable) {
+  if (self() != nullptr) throw std::logic_error("sley::run: called from a goroutine");
+  bool expected = false;
+  if (!main_is_running.cas_acq_rel(expected, true, "MR-1")) {
+    throw std::logic_error("sley::run: another thread is in run()");
+  }
+  struct finisher {
+    ~finisher() {
+      bool running = true;
+      main_is_running.cas_acq_rel(running, false, "MR-1");
+    }
+  } guard;
+  parts::note done;
+  start_main({&type, callable, &done});
+  done.sleep();
+}
+
+}  // namespace detail
+}  // namespace sley

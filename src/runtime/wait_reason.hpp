@@ -1,0 +1,21 @@
+// Why a goroutine waits, in Go's words.
+#pragma once
+
+namespace sley::rt {
+
+using wait_reason = const char*;
+
+namespace wait {
+inline constexpr wait_reason chan_receive = "chan receive";
+inline constexpr wait_reason chan_send = "chan send";
+inline constexpr wait_reason chan_receive_nil = "chan receive (nil chan)";
+inline constexpr wait_reason chan_send_nil = "chan send (nil chan)";
+inline constexpr wait_reason select = "select";
+inline constexpr wait_reason select_no_cases = "select (no cases)";
+inline constexpr wait_reason sleep = "sleep";
+inline constexpr wait_reason mutex_lock = "sync.Mutex.Lock";
+inline constexpr wait_reason wait_group_wait = "sync.WaitGroup.Wait";
+inline constexpr wait_reason future_wait = "future wait";
+}  // namespace wait
+
+}  // namespace sley::rt

@@ -1,0 +1,103 @@
+// A channel without its type: a lock, a ring of values, and two queues of waiters. From Go's chan.go.
+//
+// Invariants, whenever the lock is free:
+//   CH-1  At most one of the queues has a waiter that can be claimed, except one goroutine that waits
+//         to send and to receive here in the same select.
+//   CH-2  Somebody waits to receive only if the ring is empty, to send only if it is full.
+//   CH-3  A closed channel has no waiters, except those of selects that were claimed elsewhere.
+#pragma once
+
+#include <sley/detail/atomic.hpp>
+#include <sley/detail/chan_core.hpp>
+#include <sley/detail/lock.hpp>
+
+#include "sync/waiter.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+namespace sley::sync {
+struct channel_timer;
+}
+
+namespace sley::detail {
+
+struct chan_core {
+  lock guard;
+  // Read without the lock by operations that will not wait: see would_block_*.
+  //   CH-4  What was sent before the close is seen by who sees it closed: store_release in close <->
+  //         load_acquire in the lock-free looks.
+  atomic<bool> closed;             // [lock: guard] [atomic CH-4]
+  bool is_timer = false;           // [const] looks unbuffered, though it has room for one value
+  bool is_plain = true;            // [const] values are bytes
+  std::uint32_t element_bytes = 0;  // [const]
+  atomic<std::size_t> count;       // [lock: guard] values in the ring
+  std::size_t capacity = 0;        // [const]
+  std::size_t head = 0;            // [lock: guard] where the oldest value is
+  std::size_t tail = 0;            // [lock: guard] where the next one goes
+  sync::waiter_queue receivers;    // [lock: guard]
+  sync::waiter_queue senders;      // [lock: guard]
+  char* ring = nullptr;            // [const]
+  // RF-1  Everything done through other handles is over when the last one frees the channel:
+  //       sub_acq_rel in release.
+  atomic<std::uint32_t> references{1};  // [atomic RF-1]
+  sync::channel_timer* timer = nullptr;  // [const] is_timer: what feeds it
+  const element_type* type = nullptr;    // [const]
+
+  char* slot(std::size_t i) const noexcept { return ring + i * element_bytes; }
+  // Moves a value to uninitialised memory; the original is still to be destroyed.
+  void move(void* to, void* from) const noexcept {
+    if (__builtin_expect(!is_plain, 0)) {
+      type->move_construct(to, from);
+    } else if (element_bytes == 8) {
+      std::memcpy(to, from, 8);
+    } else if (element_bytes != 0) {
+      std::memcpy(to, from, element_bytes);
+    }
+  }
+  void destroy(void* value) const noexcept {
+    if (type->destroy != nullptr) type->destroy(value);
+  }
+
+  // All with the lock held.
+  bool has_room() const noexcept { return count.load_relaxed() < capacity; }
+  bool has_values() const noexcept { return count.load_relaxed() != 0; }
+  void push_value(void* value) noexcept {
+    move(slot(tail), value);
+    if (++tail == capacity) tail = 0;
+    count.store_relaxed(count.load_relaxed() + 1);
+  }
+  void pop_value(void* out) noexcept {
+    char* from = slot(head);
+    move(out, from);
+    if (__builtin_expect(!is_plain, 0)) destroy(from);
+    if (++head == capacity) head = 0;
+    count.store_relaxed(count.load_relaxed() - 1);
+  }
+};
+
+}  // namespace sley::detail
+
+namespace sley::sync {
+
+using detail::chan_core;
+
+// What a try at an operation found, with the lock held. `wake` is who must be made ready once the lock
+// is released.
+struct attempt {
+  chan_status status;
+  chan_waiter* wake = nullptr;
+};
+
+// Requires the lock. ok, closed (a send must throw) or would_block.
+attempt send_locked(chan_core* c, void* value) noexcept;
+// Requires the lock. ok, closed (closed and drained) or would_block.
+attempt receive_locked(chan_core* c, void* out) noexcept;
+
+// Without the lock: would the operation have to wait? Exact in the sense that it was so at a moment
+// during the call.
+bool would_block_send(const chan_core* c) noexcept;
+bool would_block_receive(const chan_core* c) noexcept;
+
+}  // namespace sley::sync

@@ -1,0 +1,291 @@
+// select: the first of several channel operations. From Go's selectgo.
+//
+// Three passes: look, in random order, for a case that is ready; if there is none, wait in every
+// channel's queue; and once woken leave the queues of the others. Locks are taken in the order of the
+// channels' addresses, each channel's once.
+#include <sley/select.hpp>
+
+#include "base/check.hpp"
+#include "runtime/enter.hpp"
+#include "runtime/sched_state.hpp"
+#include "runtime/scheduler.hpp"
+#include "runtime/timer.hpp"
+#include "sync/chan_core.hpp"
+
+#include <algorithm>
+#include <new>
+#include <stdexcept>
+
+namespace sley {
+
+namespace sync {
+
+namespace {
+
+using detail::case_kind;
+using detail::select_case;
+
+// Wakes the goroutine when none of the channels did in time.
+struct select_timer : rt::timer {
+  wake_claim* claim = nullptr;
+  rt::goroutine* g = nullptr;
+};
+
+rt::goroutine* time_out(rt::timer* t, std::int64_t) noexcept {
+  auto* self = static_cast<select_timer*>(t);
+  rt::goroutine* g = self->g;
+  return self->claim->claim_by_timer() == wake_claim::timeout::wake ? g : nullptr;
+}
+
+struct outcome {
+  std::size_t index = detail::select_would_block;
+  bool closed = false;  // the chosen case's channel is closed (and drained, for a receive)
+  bool no_memory = false;
+};
+
+class selection {
+ public:
+  selection(select_case* cases, std::size_t count, void* scratch) noexcept
+      : cases_(cases),
+        waiters_(static_cast<chan_waiter*>(scratch)),
+        lock_order_(reinterpret_cast<std::uint16_t*>(waiters_ + count)),
+        poll_order_(lock_order_ + count) {
+    static_assert(sizeof(chan_waiter) + 2 * sizeof(std::uint16_t) <= detail::select_scratch_bytes(1));
+    for (std::size_t i = 0; i < count; ++i) {
+      if (cases[i].channel != nullptr) lock_order_[count_++] = static_cast<std::uint16_t>(i);
+    }
+  }
+
+  // Nothing is ready? Then it need not lock anything.
+  bool would_block() const noexcept {
+    for (std::size_t i = 0; i < count_; ++i) {
+      const select_case& c = cases_[lock_order_[i]];
+      if (c.kind == case_kind::send ? !would_block_send(c.channel)
+                                    : !would_block_receive(c.channel)) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  void order(base::random& random) noexcept {
+    for (std::size_t i = 0; i < count_; ++i) {  // inside-out shuffle
+      const std::size_t j = random.below(static_cast<std::uint32_t>(i + 1));
+      poll_order_[i] = poll_order_[j];
+      poll_order_[j] = lock_order_[i];
+    }
+    std::sort(lock_order_, lock_order_ + count_, [this](std::uint16_t a, std::uint16_t b) {
+      return std::less<>()(cases_[a].channel, cases_[b].channel);
+    });
+  }
+
+  // Never parks.
+  outcome try_now() noexcept {
+    lock_all();
+    const found f = look();
+    unlock_all();
+    return finish(f);
+  }
+
+  // Parks until a case is chosen.
+  outcome wait(rt::machine* m) noexcept {
+    lock_all();
+    const found f = look();
+    if (f.is_ready()) {
+      unlock_all();
+      return finish(f);
+    }
+    wake_claim claim;
+    claim.start_parked();
+    return park_in_all(m, &claim, false);
+  }
+
+  // The same, or until the time is up. The timer is armed before the channels are locked, for it takes
+  // channel locks with its heap's lock held.
+  outcome wait_until(rt::machine* m, std::int64_t deadline_ns) noexcept {
+    const outcome now = try_now();
+    if (now.index != detail::select_would_block) return now;
+    wake_claim claim;
+    claim.start_arriving();
+    select_timer timer;
+    timer.fire = &time_out;
+    timer.claim = &claim;
+    timer.g = m->g;
+    if (!rt::add_timer(&timer, deadline_ns)) return {.no_memory = true};
+    lock_all();
+    const found f = look();
+    outcome o;
+    if (f.is_ready()) {
+      unlock_all();
+      o = finish(f);
+    } else {
+      o = park_in_all(m, &claim, true);
+    }
+    rt::remove_timer(&timer);  // after this it does not look at our frame any more
+    return o;
+  }
+
+ private:
+  struct found {
+    std::size_t index = detail::select_would_block;
+    attempt what{chan_status::would_block};
+    bool is_ready() const noexcept { return index != detail::select_would_block; }
+  };
+
+  // What the side that runs after the switch needs to let the channels go.
+  struct parking {
+    selection* cases;
+    wake_claim* claim;
+    bool timed;
+  };
+
+  static waiter_queue& queue_of(const select_case& c) noexcept {
+    return c.kind == case_kind::send ? c.channel->senders : c.channel->receivers;
+  }
+
+  void lock_all() noexcept {
+    chan_core* before = nullptr;
+    for (std::size_t i = 0; i < count_; ++i) {
+      chan_core* c = cases_[lock_order_[i]].channel;
+      if (c != before) c->guard.acquire();
+      before = c;
+    }
+  }
+
+  // Once the last lock is released, the goroutine may be running again, and this frame gone.
+  void unlock_all() noexcept {
+    for (std::size_t i = count_; i-- > 0;) {
+      chan_core* c = cases_[lock_order_[i]].channel;
+      if (i == 0 || c != cases_[lock_order_[i - 1]].channel) c->guard.release();
+    }
+  }
+
+  // Requires the locks: does the first of the cases, in random order, that can go on.
+  found look() noexcept {
+    for (std::size_t i = 0; i < count_; ++i) {
+      select_case& c = cases_[poll_order_[i]];
+      const attempt a = c.kind == case_kind::send ? send_locked(c.channel, c.element)
+                                                  : receive_locked(c.channel, c.element);
+      if (a.status != chan_status::would_block) return {poll_order_[i], a};
+    }
+    return {};
+  }
+
+  // The locks are released.
+  outcome finish(const found& f) noexcept {
+    if (!f.is_ready()) return {.index = f.index};
+    if (f.what.wake != nullptr) rt::ready(f.what.wake->g);
+    const bool closed = f.what.status == chan_status::closed;
+    cases_[f.index].received = !closed;
+    return {.index = f.index, .closed = closed};
+  }
+
+  // Requires the locks, which it lets go. Parks until a case is chosen or the timer fires.
+  outcome park_in_all(rt::machine* m, wake_claim* claim, bool timed) noexcept {
+    for (std::size_t i = 0; i < count_; ++i) {
+      select_case& c = cases_[lock_order_[i]];
+      auto* w = ::new (waiters_ + i) chan_waiter;
+      w->g = m->g;
+      w->element = c.element;
+      w->claim = claim;
+      w->chosen = &chosen_;
+      queue_of(c).push(w);
+    }
+    parking p{this, claim, timed};
+    rt::park(count_ == 0 ? rt::wait::select_no_cases : rt::wait::select, &let_go, &p);
+    return leave_queues();
+  }
+
+  static void let_go(rt::goroutine* g, void* arg) noexcept {
+    const parking p = *static_cast<parking*>(arg);
+    const bool is_parked = !p.timed || p.claim->commit();
+    p.cases->unlock_all();
+    if (!is_parked) rt::ready(g);  // the timer was faster: nobody else wakes g, so it is still there
+  }
+
+  outcome leave_queues() noexcept {
+    outcome o{.index = detail::select_timed_out};
+    lock_all();
+    for (std::size_t i = 0; i < count_; ++i) {
+      select_case& c = cases_[lock_order_[i]];
+      if (&waiters_[i] == chosen_) {
+        c.received = waiters_[i].success;
+        o = {.index = lock_order_[i], .closed = !waiters_[i].success};
+      } else {
+        queue_of(c).remove(&waiters_[i]);
+      }
+    }
+    unlock_all();
+    return o;
+  }
+
+  select_case* cases_;
+  chan_waiter* waiters_;
+  std::uint16_t* lock_order_;  // the cases on channels that are not nil, by the channels' addresses
+  std::uint16_t* poll_order_;  // the same, shuffled
+  std::size_t count_ = 0;
+  chan_waiter* chosen_ = nullptr;  // set by the channel that woke us
+};
+
+}  // namespace
+}  // namespace sync
+
+std::size_t detail::select(select_case* cases, std::size_t count, std::int64_t deadline_ns,
+                           void* scratch) {
+  sync::selection all(cases, count, scratch);
+  if (deadline_ns == 0 && all.would_block()) return select_would_block;
+  rt::machine* m = rt::enter();
+  all.order(m->random);
+  const sync::outcome o = deadline_ns == 0              ? all.try_now()
+                          : deadline_ns == no_deadline ? all.wait(m)
+                                                       : all.wait_until(m, deadline_ns);
+  rt::leave();
+  if (o.no_memory) throw std::bad_alloc();
+  if (o.closed && cases[o.index].kind == case_kind::send) {
+    throw channel_closed("sley: send on closed channel in select");
+  }
+  return o.index;
+}
+
+namespace {
+
+template <class T>
+T* aligned_scratch(std::vector<std::byte>& bytes, std::size_t size) {
+  if (bytes.size() < size) bytes.resize(size);
+  return reinterpret_cast<T*>(bytes.data());
+}
+
+}  // namespace
+
+std::size_t select_set::add(std::unique_ptr<entry> e) {
+  if (entries_.size() >= UINT16_MAX) throw std::length_error("sley::select_set: too many cases");
+  entries_.push_back(std::move(e));
+  return entries_.size() - 1;
+}
+
+std::optional<std::size_t> select_set::choose(bool may_park) {
+  cases_.clear();
+  index_of_.clear();
+  std::int64_t deadline_ns = may_park ? detail::no_deadline : 0;
+  std::size_t deadline_index = 0;
+  for (std::size_t i = 0; i < entries_.size(); ++i) {
+    detail::select_case erased;
+    std::int64_t deadline = detail::no_deadline;
+    if (entries_[i]->prepare(erased, deadline)) {
+      cases_.push_back(erased);
+      index_of_.push_back(i);
+    } else if (deadline < deadline_ns) {
+      deadline_ns = deadline;
+      deadline_index = i;
+    }
+  }
+  void* scratch = aligned_scratch<void>(scratch_, detail::select_scratch_bytes(cases_.size()));
+  const std::size_t chosen = detail::select(cases_.data(), cases_.size(), deadline_ns, scratch);
+  if (chosen == detail::select_would_block) return std::nullopt;
+  const bool timed_out = chosen == detail::select_timed_out;
+  const std::size_t index = timed_out ? deadline_index : index_of_[chosen];
+  entries_[index]->run(!timed_out && cases_[chosen].received);
+  return index;
+}
+
+}  // namespace sley

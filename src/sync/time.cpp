@@ -1,0 +1,225 @@
+// Timers that users see: of channels and of functions. From Go's time.Timer, time.Ticker and time.After
+// with the semantics of Go 1.23.
+//
+// A timer channel has room for one value and says that it has none. stop() and reset() take out a value
+// that was sent and not received, so nothing stale can be received after them. They first disarm, which
+// waits for a timer that is firing (its function runs under the heap's lock), and then drain.
+#include <sley/time.hpp>
+
+#include "platform/os.hpp"
+#include "runtime/enter.hpp"
+#include "runtime/records.hpp"
+#include "runtime/scheduler.hpp"
+#include "runtime/timer.hpp"
+#include "sync/chan_core.hpp"
+#include "sync/timer_channel.hpp"
+
+#include <memory>
+#include <new>
+#include <stdexcept>
+
+namespace sley {
+
+namespace {
+
+// The extent of something that runs inside the runtime and does not park.
+class inside_runtime {
+ public:
+  inside_runtime() noexcept : m_(rt::enter()) {}
+  ~inside_runtime() { rt::leave(m_); }
+  inside_runtime(const inside_runtime&) = delete;
+  inside_runtime& operator=(const inside_runtime&) = delete;
+
+ private:
+  rt::machine* m_;
+};
+
+[[nodiscard]] bool arm(rt::timer* t, std::int64_t delay_ns, std::int64_t period_ns) noexcept {
+  t->period_ns = period_ns;
+  return rt::add_timer(t, detail::deadline_after(delay_ns));
+}
+
+}  // namespace
+
+namespace sync {
+
+namespace {
+
+rt::goroutine* send_time(rt::timer* t, std::int64_t now_ns) noexcept {
+  chan_core* c = static_cast<channel_timer*>(t)->channel;
+  time_point now{std::chrono::nanoseconds(now_ns)};
+  detail::lock_guard guard(c->guard);
+  const attempt a = send_locked(c, &now);  // dropped if the one before has not been received
+  return a.wake == nullptr ? nullptr : a.wake->g;
+}
+
+// True if there was a value, which is gone.
+bool drain(chan_core* c) noexcept {
+  time_point stale;
+  detail::lock_guard guard(c->guard);
+  if (!c->has_values()) return false;
+  c->pop_value(&stale);
+  return true;
+}
+
+bool stop_and_drain(channel_timer* t) noexcept {
+  const bool was_armed = rt::remove_timer(t);
+  return drain(t->channel) || was_armed;
+}
+
+detail::chan_ref make_timer_channel(std::int64_t delay_ns, std::int64_t period_ns) {
+  auto t = std::make_unique<channel_timer>();
+  detail::chan_ref channel(detail::element_type_of<time_point>, 1);
+  t->fire = &send_time;
+  t->channel = channel.core();
+  channel.core()->is_timer = true;
+  channel.core()->timer = t.release();  // the channel owns it now
+  inside_runtime inside;
+  if (!arm(channel.core()->timer, delay_ns, period_ns)) throw std::bad_alloc();
+  return channel;
+}
+
+}  // namespace
+
+void destroy(channel_timer* t) noexcept {
+  {
+    inside_runtime inside;
+    rt::remove_timer(t);
+  }
+  delete t;
+}
+
+}  // namespace sync
+
+namespace detail {
+
+// One reference is the handle's, one the armed timer's, which goes on to the goroutine that it starts.
+struct function_timer : rt::timer {
+  explicit function_timer(std::function<void()> f) : function(std::move(f)) {}
+
+  void retain() noexcept { references.add_relaxed(1); }  // the caller holds one
+  void release() noexcept {
+    if (references.sub_acq_rel(1, "FT-1") == 1) delete this;
+  }
+
+  lock guard;  // one stop or reset at a time; before the heap's lock
+  // FT-1  Uses through other references are over before the last one frees it: sub_acq_rel in release.
+  atomic<std::uint32_t> references{1};  // [atomic FT-1]
+  std::function<void()> function;       // [const]
+};
+
+namespace {
+
+constexpr std::int64_t retry_ns = 1'000'000;
+
+struct function_call {
+  function_timer* timer;
+
+  void operator()() && {
+    struct releaser {
+      function_timer* timer;
+      ~releaser() { timer->release(); }
+    } guard{timer};
+    timer->function();
+  }
+};
+
+// A goroutine for the function. Without memory for a record the timer tries again in a while.
+rt::goroutine* start_function(rt::timer* t, std::int64_t now_ns) noexcept {
+  rt::machine* m = rt::current_machine();
+  rt::goroutine* g = rt::take_record(m);
+  if (g == nullptr) {
+    rt::insert_again(t, now_ns + retry_ns);
+    return nullptr;
+  }
+  ::new (g->task) function_call{static_cast<function_timer*>(t)};
+  g->run = &run_task<function_call>;
+  g->id = rt::next_goroutine_id(m);
+  return g;
+}
+
+bool arm_function(function_timer* t, std::int64_t delay_ns) noexcept {
+  t->retain();
+  if (arm(t, delay_ns, 0)) return true;
+  t->release();
+  return false;
+}
+
+// Requires the timer's guard.
+bool stop_function(function_timer* t) noexcept {
+  if (!rt::remove_timer(t)) return false;
+  t->release();
+  return true;
+}
+
+}  // namespace
+
+timer_ref::timer_ref(std::int64_t delay_ns, std::int64_t period_ns)
+    : channel_(sync::make_timer_channel(delay_ns, period_ns)) {}
+
+timer_ref::timer_ref(std::int64_t delay_ns, std::function<void()> f)
+    : function_(new function_timer(std::move(f))) {
+  function_->fire = &start_function;
+  inside_runtime inside;
+  if (!arm_function(function_, delay_ns)) {
+    function_->release();
+    throw std::bad_alloc();
+  }
+}
+
+timer_ref::~timer_ref() {
+  if (channel_.core() != nullptr) {
+    inside_runtime inside;
+    lock_guard guard(channel_.core()->timer->guard);
+    rt::remove_timer(channel_.core()->timer);
+  }
+  if (function_ != nullptr) function_->release();
+}
+
+bool timer_ref::stop() const {
+  inside_runtime inside;
+  if (function_ != nullptr) {
+    lock_guard guard(function_->guard);
+    return stop_function(function_);
+  }
+  lock_guard guard(channel_.core()->timer->guard);
+  return sync::stop_and_drain(channel_.core()->timer);
+}
+
+bool timer_ref::reset(std::int64_t delay_ns, std::int64_t period_ns) const {
+  inside_runtime inside;
+  bool was_pending;
+  bool is_armed;
+  if (function_ != nullptr) {
+    lock_guard guard(function_->guard);
+    was_pending = stop_function(function_);
+    is_armed = arm_function(function_, delay_ns);
+  } else {
+    sync::channel_timer* t = channel_.core()->timer;
+    lock_guard guard(t->guard);
+    was_pending = sync::stop_and_drain(t);
+    is_armed = arm(t, delay_ns, period_ns);
+  }
+  if (!is_armed) throw std::bad_alloc();
+  return was_pending;
+}
+
+recv_chan<time_point> timer_ref::once(std::int64_t delay_ns) {
+  return recv_chan<time_point>(sync::make_timer_channel(delay_ns, 0));
+}
+
+std::int64_t deadline_after(std::int64_t delay_ns) noexcept {
+  const std::int64_t now = platform::monotonic_ns();
+  if (delay_ns <= 0) return now;
+  std::int64_t deadline;
+  return __builtin_add_overflow(now, delay_ns, &deadline) ? no_deadline : deadline;
+}
+
+}  // namespace detail
+
+std::int64_t ticker::positive(std::chrono::nanoseconds d) {
+  if (d.count() <= 0) throw std::invalid_argument("sley::ticker: the period must be positive");
+  return d.count();
+}
+
+}  // namespace sley

@@ -1,0 +1,123 @@
+// A goroutine that waits at a channel: a node on its own stack (Go's sudog).
+#pragma once
+
+#include <sley/detail/atomic.hpp>
+
+#include "runtime/goroutine.hpp"
+
+#include <cstddef>
+#include <cstdint>
+
+namespace sley::sync {
+
+// A goroutine that waits for the first of several things is claimed by exactly one of its wakers.
+//
+//   SL-1  One waker: they claim by compare-and-swap to `claimed`. A waker at a channel holds that
+//         channel's lock, under which the goroutine later removes its other nodes, so the state is
+//         there while it looks.
+//   SL-2  A timeout may come before the goroutine is parked; then it only claims, and the goroutine,
+//         which turns `arriving` into `parked` once its context is saved, finds that out and goes on
+//         by itself. cas_acq_rel on both sides.
+class wake_claim {
+ public:
+  // The goroutine will be parked before any waker can see it.
+  void start_parked() noexcept { state_.store_relaxed(parked); }
+  // A timer may be faster: followed by commit().
+  void start_arriving() noexcept { state_.store_relaxed(arriving); }
+
+  // The goroutine's context is saved. False if the timer has claimed it.
+  [[nodiscard]] bool commit() noexcept {
+    std::uint32_t seen = arriving;
+    return state_.cas_acq_rel(seen, parked, "SL-2");
+  }
+
+  // A waker at a channel: true for one of all wakers.
+  [[nodiscard]] bool claim() noexcept {
+    std::uint32_t seen = parked;
+    return state_.cas_acq_rel(seen, claimed, "SL-1");
+  }
+
+  enum class timeout { lost, wake, will_see };
+  // The timer: `wake` if the goroutine is parked and is the timer's to wake, `will_see` if it will
+  // find out on its own.
+  timeout claim_by_timer() noexcept {
+    std::uint32_t seen = state_.load_relaxed();  // the cas decides
+    while (seen != claimed) {  // ends: the state goes from arriving to parked to claimed
+      const std::uint32_t was = seen;
+      if (state_.cas_acq_rel(seen, claimed, "SL-2")) {
+        return was == parked ? timeout::wake : timeout::will_see;
+      }
+    }
+    return timeout::lost;
+  }
+
+ private:
+  static constexpr std::uint32_t arriving = 0;
+  static constexpr std::uint32_t parked = 1;
+  static constexpr std::uint32_t claimed = 2;
+
+  detail::atomic<std::uint32_t> state_;  // [atomic SL-1, SL-2]
+};
+
+struct chan_waiter {
+  chan_waiter* next = nullptr;     // [lock: the channel's]
+  chan_waiter* previous = nullptr;  // [lock: the channel's]
+  rt::goroutine* g = nullptr;      // [const]
+  void* element = nullptr;         // [const] where the value goes, or comes from
+  wake_claim* claim = nullptr;     // [const] null: only this channel can wake it
+  chan_waiter** chosen = nullptr;  // [const] the waker that claimed stores here whom it chose
+  bool is_queued = false;          // [lock: the channel's]
+  bool success = false;            // set by the waker: a value went over (false: closed)
+};
+
+// FIFO of waiters with removal from the middle.
+class waiter_queue {
+ public:
+  // Read without the lock as a hint, hence atomic.
+  bool is_empty() const noexcept { return first_.load_relaxed() == nullptr; }
+
+  void push(chan_waiter* w) noexcept {
+    w->next = nullptr;
+    w->previous = last_;
+    w->is_queued = true;
+    if (last_ != nullptr) {
+      last_->next = w;
+    } else {
+      first_.store_relaxed(w);
+    }
+    last_ = w;
+  }
+
+  void remove(chan_waiter* w) noexcept {
+    if (!w->is_queued) return;
+    w->is_queued = false;
+    if (w->previous != nullptr) {
+      w->previous->next = w->next;
+    } else {
+      first_.store_relaxed(w->next);
+    }
+    if (w->next != nullptr) {
+      w->next->previous = w->previous;
+    } else {
+      last_ = w->previous;
+    }
+  }
+
+  // The first waiter that can be claimed, taken out and claimed; null if there is none.
+  chan_waiter* claim_first() noexcept {
+    while (chan_waiter* w = first_.load_relaxed()) {
+      remove(w);
+      if (w->claim == nullptr || w->claim->claim()) {
+        *w->chosen = w;
+        return w;
+      }
+    }
+    return nullptr;
+  }
+
+ private:
+  detail::atomic<chan_waiter*> first_;  // [lock: the channel's] and a hint for others
+  chan_waiter* last_ = nullptr;         // [lock: the channel's]
+};
+
+}  // namespace sley::sync

@@ -1,0 +1,13 @@
+// expect: the callable cannot be called with these arguments
+#include <sley/sley.hpp>
+
+#include <functional>
+
+void snippet() {
+  static int number = 1;
+#ifdef CORRECTED
+  sley::go([](int& n) { n = 2; }, std::ref(number));
+#else
+  sley::go([](int& n) { n = 2; }, number);
+#endif
+}

@@ -1,0 +1,12 @@
+// expect: begin.* was not declared
+// expect: invalid range expression
+#include <sley/sley.hpp>
+
+void snippet() {
+  const sley::chan<int> c;
+#ifdef CORRECTED
+  for (int value : sley::recv_chan<int>(c)) (void)value;
+#else
+  for (int value : sley::send_chan<int>(c)) (void)value;
+#endif
+}

@@ -1,0 +1,51 @@
+// Tests whose subject is a whole process: what it prints, and how it ends.
+//
+//   CHILD_MAIN(prints_hello) { std::puts("hello"); return 0; }
+//   TEST(death, ...) { const auto child = run_child("prints_hello"); EXPECT_EQ(child.status, 0); }
+//
+// The child is this program again, started with the name as argument; it sees no GoogleTest. Not to
+// be used in a goroutine: waiting for the child blocks the thread.
+#pragma once
+
+#include <chrono>
+#include <ostream>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace sley_test {
+
+struct child_result {
+  int status = -1;  // what main returned; -1 if a signal ended it
+  int signal = 0;   // the signal that ended it, or 0
+  bool timed_out = false;
+  std::string out;
+  std::string err;
+
+  // Ended by itself and not well, as after std::abort or a fatal error with a status of its own.
+  bool failed() const { return !timed_out && (signal != 0 || status != 0); }
+};
+
+// For failure messages: all there is to know.
+std::ostream& operator<<(std::ostream& out, const child_result& child);
+
+using environment = std::vector<std::pair<std::string, std::string>>;
+
+// Runs the child with additions to the environment, and waits until it has ended or is out of time.
+child_result run_child(const std::string& name, const environment& additions = {},
+                       std::chrono::seconds limit = std::chrono::seconds(50));
+
+// How often a text occurs.
+int occurrences(const std::string& text, const std::string& part);
+
+bool register_child(const char* name, int (*run)());
+
+// Runs the child that the arguments ask for, if they do. Called by main.
+bool is_child(int argc, char** argv, int& status);
+
+}  // namespace sley_test
+
+#define CHILD_MAIN(name)                                                                    \
+  static int child_##name();                                                                \
+  static const bool child_##name##_known = sley_test::register_child(#name, &child_##name); \
+  static int child_##name()

@@ -1,0 +1,133 @@
+// What the tests share: a test whose body is the main goroutine, waiting without sleeping, seeded
+// chance, and a leak check.
+//
+//   GO_TEST(chan, close_wakes_every_receiver) { ... }    the body runs through sley::run
+//   FOREIGN_TEST(chan, ...) { ... }                      the body runs on a plain thread
+//
+// Both check at their end that as many goroutines are alive as at their start. A watchdog ends the
+// process if a test takes over a minute. The output of a failed test ends with the command that runs
+// it again. EXPECT_* may be used in any goroutine, ASSERT_* only leave the function they stand in.
+#pragma once
+
+#include <sley/sley.hpp>
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <utility>
+
+namespace sley_test {
+
+using namespace std::chrono_literals;
+
+#if defined(__SANITIZE_ADDRESS__)
+inline constexpr bool under_asan = true;
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+inline constexpr bool under_asan = true;
+#else
+inline constexpr bool under_asan = false;
+#endif
+#else
+inline constexpr bool under_asan = false;
+#endif
+
+#if defined(__SANITIZE_THREAD__)
+inline constexpr bool under_tsan = true;
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+inline constexpr bool under_tsan = true;
+#else
+inline constexpr bool under_tsan = false;
+#endif
+#else
+inline constexpr bool under_tsan = false;
+#endif
+
+#ifdef SLEY_CHAOS
+inline constexpr bool under_chaos = true;
+#else
+inline constexpr bool under_chaos = false;
+#endif
+
+inline constexpr bool under_sanitizer = under_asan || under_tsan;
+
+// `normally` repetitions, or a tenth of that in builds that are many times slower.
+constexpr int rounds(int normally) {
+  if (!under_sanitizer && !under_chaos) return normally;
+  return normally < 10 ? normally : normally / 10;
+}
+
+// Yields until the predicate holds. False if it does not within the limit.
+template <class Predicate>
+[[nodiscard]] bool eventually(Predicate predicate, std::chrono::nanoseconds limit = 10s) {
+  const auto deadline = std::chrono::steady_clock::now() + limit;
+  while (!predicate()) {
+    if (std::chrono::steady_clock::now() > deadline) return predicate();
+    sley::this_goroutine::yield();
+  }
+  return true;
+}
+
+// Lets others run for a moment, for claims that something does not happen.
+inline void let_others_run() {
+  for (int i = 0; i < 200; ++i) sley::this_goroutine::yield();
+}
+
+// Starts f in a goroutine and returns once it has parked. Nothing else may be about to park.
+template <class F>
+void go_until_parked(F&& f) {
+  const auto parks = [] { return sley::runtime::read_stats().parks; };
+  const auto before = parks();
+  sley::go(std::forward<F>(f));
+  EXPECT_TRUE(eventually([&] { return parks() > before; })) << "the goroutine does not park";
+  let_others_run();
+}
+
+// The seed of this process: SLEY_TEST_SEED, or a fresh one that a failure prints.
+std::uint64_t seed();
+
+// Chance that can be repeated (splitmix64); each stream of a seed is another sequence.
+class random_source {
+ public:
+  using result_type = std::uint64_t;
+
+  explicit random_source(std::uint64_t stream = 0);
+  std::uint64_t operator()();
+  std::uint64_t below(std::uint64_t n) { return (*this)() % n; }
+  int index(std::size_t n) { return static_cast<int>(below(n)); }
+  bool one_in(std::uint64_t n) { return below(n) == 0; }
+  static constexpr result_type min() { return 0; }
+  static constexpr result_type max() { return std::numeric_limits<result_type>::max(); }
+
+ private:
+  std::uint64_t state_;
+};
+
+// Expects, when it goes, as many goroutines as there were when it came.
+class leak_check {
+ public:
+  leak_check();
+  ~leak_check();
+  leak_check(const leak_check&) = delete;
+  leak_check& operator=(const leak_check&) = delete;
+
+ private:
+  std::size_t before_;
+};
+
+void run_on_main_goroutine(void (*body)());
+void run_on_this_thread(void (*body)());
+
+}  // namespace sley_test
+
+#define GO_TEST(suite, name) SLEY_TEST_BODY(suite, name, sley_test::run_on_main_goroutine)
+#define FOREIGN_TEST(suite, name) SLEY_TEST_BODY(suite, name, sley_test::run_on_this_thread)
+
+#define SLEY_TEST_BODY(suite, name, run)             \
+  static void suite##_##name##_body();               \
+  TEST(suite, name) { run(&suite##_##name##_body); } \
+  static void suite##_##name##_body()

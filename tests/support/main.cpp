@@ -1,0 +1,12 @@
+#include "support/child.hpp"
+#include "support/listener.hpp"
+
+#include <gtest/gtest.h>
+
+int main(int argc, char** argv) {
+  int status = 0;
+  if (sley_test::is_child(argc, argv, status)) return status;
+  testing::InitGoogleTest(&argc, argv);
+  sley_test::install_listener(argv[0]);
+  return RUN_ALL_TESTS();
+}

@@ -1,0 +1,228 @@
+#!/usr/bin/env python3
+"""Tests of tools/tidy: each check on a small tree that breaks its rule and on one that does not."""
+import os
+import sys
+import tempfile
+import unittest
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(ROOT, "tools", "tidy"))
+import tidy  # noqa: E402
+from source import Source, functions  # noqa: E402
+
+
+def lengths(text):
+    return [(name, count) for _, count, name in functions(Source("x.cpp", text))]
+
+
+class TreeCase(unittest.TestCase):
+    def run_check(self, check, files):
+        """What a check says of a tree of these files: ["path:line", ...]."""
+        with tempfile.TemporaryDirectory() as root:
+            for path, text in files.items():
+                full = os.path.join(root, path)
+                os.makedirs(os.path.dirname(full), exist_ok=True)
+                with open(full, "w", encoding="utf-8") as file:
+                    file.write(text)
+            self.found = sorted(set(check(tidy.Tree(root))))
+        return [f"{f.path}:{f.line}" for f in self.found]
+
+
+class Includes(TreeCase):
+    def test_a_folder_may_include_itself_and_the_left(self):
+        self.assertEqual([], self.run_check(tidy.check_include_arrows, {
+            "src/parts/a.hpp": '#include "parts/b.hpp"\n#include "base/c.hpp"\n'}))
+
+    def test_a_folder_may_not_include_the_right(self):
+        self.assertEqual(["src/parts/a.hpp:2"], self.run_check(tidy.check_include_arrows, {
+            "src/parts/a.hpp": '#pragma once\n#include "runtime/b.hpp"\n'}))
+
+    def test_only_full_paths(self):
+        self.assertEqual(["src/io/a.cpp:1", "src/io/a.cpp:2"],
+                         self.run_check(tidy.check_include_arrows, {
+                             "src/io/a.cpp": '#include "a.hpp"\n#include "../io/a.hpp"\n'}))
+
+    def test_an_include_in_a_comment_does_not_count(self):
+        self.assertEqual([], self.run_check(tidy.check_include_arrows, {
+            "src/base/a.hpp": '// #include "io/b.hpp"\n/*\n#include "io/b.hpp"\n*/\n'}))
+
+    def test_a_folder_outside_the_order(self):
+        self.assertEqual(["src/misc/a.hpp:1"], self.run_check(tidy.check_include_arrows, {
+            "src/misc/a.hpp": "#pragma once\n"}))
+
+    def test_public_headers_see_no_system_and_no_src(self):
+        self.assertEqual(
+            [f"include/sley/a.hpp:{line}" for line in (1, 2, 3, 4)],
+            self.run_check(tidy.check_public_headers, {
+                "include/sley/a.hpp": "#include <unistd.h>\n#include <sys/epoll.h>\n"
+                                      '#include "runtime/a.hpp"\n#include <parts/a.hpp>\n'
+                                      "#include <vector>\n#include <sley/b.hpp>\n"
+                                      "#include <cxxabi.h>\n"}))
+
+    def test_conformance_tests_see_public_headers_only(self):
+        self.assertEqual(["tests/conformance/a_test.cpp:2"],
+                         self.run_check(tidy.check_conformance_includes, {
+                             "tests/conformance/a_test.cpp":
+                                 '#include "support/harness.hpp"\n#include "runtime/park.hpp"\n'}))
+
+    def test_headers_have_pragma_once(self):
+        self.assertEqual(["src/base/a.hpp:1"], self.run_check(tidy.check_pragma_once, {
+            "src/base/a.hpp": "// #pragma once\n", "src/base/b.hpp": "// b\n#pragma once\n"}))
+
+
+class Words(TreeCase):
+    def test_conditional_compilation(self):
+        text = "#ifdef X\n#endif\n#if 1\n#endif\n"
+        self.assertEqual(["src/sync/a.cpp:1", "src/sync/a.cpp:3"],
+                         self.run_check(tidy.check_conditional_compilation, {
+                             "src/sync/a.cpp": text, "src/platform/a.cpp": text}))
+
+    def test_atomics_only_in_their_header(self):
+        text = ("std::atomic<int> a;\n__atomic_load_n(p, 0);\n"
+                "// std::atomic\nstd::atomic_signal_fence(o);\n")
+        self.assertEqual(["src/parts/a.hpp:1", "src/parts/a.hpp:2"],
+                         self.run_check(tidy.check_confined_words, {
+                             "src/parts/a.hpp": text, "include/sley/detail/atomic.hpp": text,
+                             "tests/unit/parts/a_test.cpp": text}))
+
+    def test_thread_locals_only_in_current(self):
+        text = "thread_local int a;\n"
+        self.assertEqual(["src/platform/clock.cpp:1"], self.run_check(tidy.check_confined_words, {
+            "src/platform/clock.cpp": text, "src/platform/current.cpp": text}))
+
+    def test_fences_only_in_platform(self):
+        text = 'std::atomic_thread_fence(order);\nputs("atomic_thread_fence");\n'
+        self.assertEqual(["src/runtime/a.cpp:1"], self.run_check(tidy.check_confined_words, {
+            "src/runtime/a.cpp": text, "src/platform/barrier.cpp": text}))
+
+    def test_leftovers(self):
+        word = "TO" + "DO"
+        self.assertEqual(["tests/unit/a_test.cpp:1"], self.run_check(tidy.check_leftovers, {
+            "tests/unit/a_test.cpp": f"// {word} later\nint {word}LIST;\n"}))
+
+
+class Labels(TreeCase):
+    DEFINITION = "// RQ-1  push publishes the slot\n"
+
+    def test_both_sides_cite_by_comment_or_by_argument(self):
+        self.assertEqual([], self.run_check(tidy.check_order_labels, {
+            "src/parts/a.hpp": self.DEFINITION + "int tail_;  // [atomic RQ-1]\n"
+                               'tail_.store_release(1, "RQ-1");\n'
+                               "tail_.load();  // RQ-1: sees the slot\n"}))
+
+    def test_a_mention_is_a_citation_but_a_field_rule_is_not(self):
+        self.assertEqual([], self.run_check(tidy.check_order_labels, {
+            "src/parts/a.hpp": self.DEFINITION + "f();  // RQ-1\n// True: claim again (RQ-1).\n"}))
+        self.assertEqual(["src/parts/a.hpp:1"], self.run_check(tidy.check_order_labels, {
+            "src/parts/a.hpp": self.DEFINITION + "f();  // RQ-1\nint a;  // [atomic RQ-1]\n"}))
+
+    def test_one_line_is_one_place(self):
+        self.assertEqual(["src/parts/a.hpp:1"], self.run_check(tidy.check_order_labels, {
+            "src/parts/a.hpp": self.DEFINITION + 'a.store(1, "RQ-1");  // RQ-1: published\n'}))
+
+    def test_defined_once(self):
+        self.run_check(tidy.check_order_labels, {
+            "src/parts/a.hpp": self.DEFINITION * 2 + "f(); // RQ-1: a\nf(); // RQ-1: b\n"})
+        self.assertEqual(["label RQ-1 is already defined at src/parts/a.hpp:1"],
+                         [f.message for f in self.found])
+
+    def test_cited_but_not_defined(self):
+        self.assertEqual([f"src/parts/a.hpp:{line}" for line in (1, 2, 2, 3)],
+                         self.run_check(tidy.check_order_labels, {
+                             "src/parts/a.hpp": 'a.load_acquire("RQ-7");\n// RQ-8, RQ-9: both\n'
+                                                "int a;  // [atomic RQ-7]\n"}))
+
+    def test_a_quoted_label_in_a_comment_is_neither(self):
+        self.assertEqual([], self.run_check(tidy.check_order_labels, {
+            "src/parts/a.hpp": '// as in load_acquire("RQ-7"); UTF-8: fine\n'}))
+
+    def test_heading_in_the_document(self):
+        source = self.DEFINITION + "f(); // RQ-1: a\nf(); // RQ-1: b\n"
+        self.assertEqual(["docs/memory_orders.md:1", "src/parts/a.hpp:1"],
+                         self.run_check(tidy.check_order_labels, {
+                             "src/parts/a.hpp": source,
+                             "docs/memory_orders.md": "## RQ-2\nRQ-1\n"}))
+        self.assertEqual([], self.run_check(tidy.check_order_labels, {
+            "src/parts/a.hpp": source, "docs/memory_orders.md": "## RQ-1: the ring's tail\n"}))
+
+
+class Sizes(TreeCase):
+    def test_columns_are_characters(self):
+        self.assertEqual(["src/base/a.hpp:2"], self.run_check(tidy.check_columns, {
+            "src/base/a.hpp": "→" * 100 + "\n" + "x" * 101 + "\n"}))
+
+    def test_file_lengths(self):
+        self.run_check(tidy.check_file_lengths, {
+            "src/base/a.hpp": "\n" * 401, "src/base/b.hpp": "\n" * 601,
+            "src/base/c.hpp": "\n" * 400, "tests/unit/d_test.cpp": "\n" * 601})
+        self.assertEqual([("src/base/a.hpp", True), ("src/base/b.hpp", False),
+                          ("tests/unit/d_test.cpp", True)],
+                         [(f.path, f.warning) for f in self.found])
+
+    def test_function_lengths(self):
+        def function(lines):
+            return "void f() {\n" + "  g();\n" * (lines - 2) + "}\n"
+        self.run_check(tidy.check_function_lengths, {
+            "src/base/a.cpp": function(40), "src/base/b.cpp": function(41),
+            "src/base/c.cpp": function(71)})
+        self.assertEqual([("src/base/b.cpp", True), ("src/base/c.cpp", False)],
+                         [(f.path, f.warning) for f in self.found])
+
+
+class Functions(unittest.TestCase):
+    def test_methods_in_classes_in_namespaces(self):
+        self.assertEqual([("f", 2), ("operator", 1), ("g", 1)], lengths(
+            "namespace a::b {\nclass SLEY_API x final : public y {\n public:\n"
+            "  int f() const noexcept {\n  }\n  x& operator=(const x&) { return *this; }\n"
+            "  int v_{3};\n  enum class e { one, two };\n};\n}\nvoid g() {}\n"))
+
+    def test_nested_braces_belong_to_the_outermost(self):
+        self.assertEqual([("f", 5)], lengths(
+            "void f() {\n  if (a) {\n    run([] { g(); });\n  }\n}\n"))
+
+    def test_member_initialisers(self):
+        self.assertEqual([("x::x", 2), ("after", 1)], lengths(
+            "x::x(int a)\n    : a_{a}, b_(a), c_{1, 2} {\n}\nvoid after() {}\n"))
+
+    def test_aligned_class_is_no_function(self):
+        self.assertEqual([("f", 1)], lengths(
+            "struct alignas(64) x {\n  int a;\n  void f() {}\n};\n"))
+
+    def test_templates_and_returned_structs(self):
+        self.assertEqual([("f", 1), ("g", 1), ("h", 2)], lengths(
+            "template <class T>\nvoid f(T t) { use(t); }\nstruct x g(int a) { return {}; }\n"
+            "template <class T, class U>\nstruct y {\n  void h(T t = {}) {\n  }\n};\n"))
+
+    def test_tables_are_no_functions(self):
+        self.assertEqual([], lengths("constexpr int table[] = {\n  f(1),\n  2,\n};\n"))
+
+    def test_quotes_and_braces_in_literals_and_comments(self):
+        self.assertEqual([("f", 3)], lengths(
+            "void f() {  // it's {\n  puts(\"}\"); char c = '}'; int n = 1'000'000;\n"
+            "  raw(R\"(\" } )\"); }\n"))
+
+    def test_extern_c_is_a_scope(self):
+        self.assertEqual([("f", 2)], lengths('extern "C" {\nvoid f(int) {\n}\n}\n'))
+
+
+class Documents(TreeCase):
+    def test_named_files_exist(self):
+        self.assertEqual(["ARCHITECTURE.md:2", "docs/a.md:1"],
+                         self.run_check(tidy.check_document_paths, {
+                             "src/parts/a.hpp": "", "tests/model/a_model.cpp": "",
+                             "ARCHITECTURE.md":
+                                 "`src/parts/a.hpp` `parts/a.hpp`\n`src/parts/b.hpp`\n",
+                             "docs/a.md":
+                                 "model/a_model.cpp, model/b_model.cpp, src/runtime/proc.go, "
+                                 "tokio/src/runtime/park.rs, https://x.org/src/a.md\n"}))
+
+    def test_runtime_files_are_named(self):
+        files = {"src/runtime/park.cpp": "", "src/runtime/park.hpp": "", "src/runtime/wake.cpp": ""}
+        self.assertEqual([], self.run_check(tidy.check_runtime_files_documented, files))
+        files["ARCHITECTURE.md"] = "`park.{hpp,cpp}` and unwake.cpp\n"
+        self.assertEqual(["src/runtime/wake.cpp:1"],
+                         self.run_check(tidy.check_runtime_files_documented, files))
+
+
+if __name__ == "__main__":
+    unittest.main()

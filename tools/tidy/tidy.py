@@ -1,0 +1,321 @@
+#!/usr/bin/env python3
+"""The rules of sley's source tree that a script can check.
+
+usage: tidy.py [ROOT]     prints `path:line: message`, ends with status 1 if there are errors
+
+Each check is a function that takes a Tree and yields findings; CHECKS at the end lists them. The
+standard library is all this needs. tests/tidy/tidy_test.py has a test for each check.
+"""
+import os
+import re
+import sys
+from collections import defaultdict, namedtuple
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from source import Source, functions  # noqa: E402
+
+FOLDERS = ["base", "platform", "parts", "runtime", "sync", "io", "http", "debug"]
+CODE_DIRS = ["include", "src", "tests", "bench", "examples"]
+CODE_SUFFIXES = (".hpp", ".cpp", ".h", ".S")
+ATOMIC_HEADER = "include/sley/detail/atomic.hpp"
+COMPILER_HEADERS = ("cxxabi.h", "unwind.h", "immintrin.h")  # the ABI's and the CPU's, not the OS's
+MAX_COLUMNS = 100
+FILE_LINES = (400, 600)  # a warning above the first, an error above the second
+FUNCTION_LINES = (40, 70)
+
+LABEL = r"[A-Z]{2,4}-\d+"
+NOT_LABELS = {"UTF-8", "UTF-16", "UTF-32", "SHA-1", "SHA-256", "ISO-8859"}
+
+Finding = namedtuple("Finding", "path line message warning", defaults=[False])
+
+
+class Tree:
+    """The files under a root, read once."""
+
+    def __init__(self, root):
+        self.root = root
+        self.sources = []
+        for top in CODE_DIRS:
+            for directory, subdirs, names in os.walk(os.path.join(root, top)):
+                subdirs.sort()
+                for name in sorted(names):
+                    if name.endswith(CODE_SUFFIXES):
+                        path = os.path.relpath(os.path.join(directory, name), root)
+                        self.sources.append(Source(path, self.read(path)))
+        self.library = [s for s in self.sources if s.path.startswith(("include/", "src/"))]
+
+    def read(self, path):
+        with open(os.path.join(self.root, path), encoding="utf-8") as file:
+            return file.read()
+
+    def exists(self, path):
+        return os.path.exists(os.path.join(self.root, path))
+
+    def documents(self):
+        names = ["README.md", "ARCHITECTURE.md"]
+        if self.exists("docs"):
+            for directory, _, files in os.walk(os.path.join(self.root, "docs")):
+                names += [os.path.relpath(os.path.join(directory, f), self.root)
+                          for f in sorted(files) if f.endswith(".md")]
+        return [name for name in names if self.exists(name)]
+
+
+def src_folder(path):
+    """The folder of src that a file belongs to, None outside src."""
+    parts = path.split("/")
+    return parts[1] if parts[0] == "src" and len(parts) > 2 else None
+
+
+# --- includes ------------------------------------------------------------------------------------
+
+def check_include_arrows(tree):
+    for source in tree.sources:
+        folder = src_folder(source.path)
+        for line, quote, name in source.includes():
+            if name.startswith("..") or "/../" in name:
+                yield Finding(source.path, line, f'include "{name}" by its full path, without ..')
+            elif folder is not None and quote == '"':
+                target = name.split("/")[0]
+                if target not in FOLDERS:
+                    yield Finding(source.path, line,
+                                  f'include "{name}" by its full path from src, or with <>')
+                elif FOLDERS.index(target) > FOLDERS.index(folder):
+                    yield Finding(source.path, line,
+                                  f"{folder} may not include {target}: {name} is to its right")
+        if folder is not None and folder not in FOLDERS:
+            yield Finding(source.path, 1, f"src/{folder} has no place in the order of folders")
+
+
+def check_public_headers(tree):
+    for source in tree.library:
+        if not source.path.startswith("include/"):
+            continue
+        for line, quote, name in source.includes():
+            if quote == '"' or name.split("/")[0] in FOLDERS:
+                yield Finding(source.path, line, f"public header includes private {name}")
+            elif name.endswith(".h") and name not in COMPILER_HEADERS:
+                yield Finding(source.path, line, f"public header includes system header <{name}>")
+
+
+def check_conformance_includes(tree):
+    for source in tree.sources:
+        if source.path.startswith("tests/conformance/"):
+            for line, _, name in source.includes():
+                if name.split("/")[0] in FOLDERS or name.startswith("sley/detail/"):
+                    yield Finding(source.path, line,
+                                  f"conformance tests see public headers only, not {name}")
+
+
+def check_pragma_once(tree):
+    for source in tree.library:
+        if source.path.endswith(".hpp") and "#pragma once" not in source.code:
+            yield Finding(source.path, 1, "header without #pragma once")
+
+
+# --- words that belong in one place --------------------------------------------------------------
+
+def check_conditional_compilation(tree):
+    for source in tree.library:
+        if src_folder(source.path) in ("parts", "runtime", "sync"):
+            for line, text in enumerate(source.code, 1):
+                if re.match(r"\s*#\s*(if|ifdef|ifndef|elif)\b", text):
+                    yield Finding(source.path, line,
+                                  "conditional compilation: put an empty inline in a seam header")
+
+
+def check_confined_words(tree):
+    confined = [
+        (r"\bstd::(atomic\b|atomic_(?!signal_fence|thread_fence))|\b__(atomic|sync)_",
+         lambda path: path == ATOMIC_HEADER,
+         f"atomics only through {ATOMIC_HEADER}"),
+        (r"\b(thread_local|__thread)\b",
+         lambda path: path.startswith("src/platform/current."),
+         "thread-locals only in src/platform/current.*"),
+        (r"\b(atomic_thread_fence|__sync_synchronize|_mm_mfence)\b",
+         lambda path: path == ATOMIC_HEADER or path.startswith("src/platform/"),
+         "no standalone fences: the thread sanitizer does not see them"),
+    ]
+    for source in tree.library:
+        for pattern, allowed, message in confined:
+            if not allowed(source.path):
+                for line, text in enumerate(source.code, 1):
+                    if re.search(pattern, text):
+                        yield Finding(source.path, line, message)
+
+
+def check_leftovers(tree):
+    for source in tree.sources:
+        for line, text in enumerate(source.lines, 1):
+            found = re.search(r"\b(TODO|FIXME)\b", text)
+            if found:
+                yield Finding(source.path, line, f"{found[1]} left over")
+
+
+# --- order labels --------------------------------------------------------------------------------
+
+class Labels:
+    """Where each label stands: {label: [(path, line)]}.
+
+    defined   `// RQ-1  text`
+    cited     in any other comment or string, `[atomic RQ-1]` excepted: a field's rule is no use
+    claimed   the forms that can only mean a label, so that it must be defined: `// RQ-1: text`,
+              the argument of an operation, the start of a check's message, `[atomic RQ-1]`
+    """
+
+    def __init__(self, tree):
+        self.defined, self.cited, self.claimed = (defaultdict(list) for _ in range(3))
+        for source in tree.library:
+            for line, comment in source.comments.items():
+                self._comment(comment, (source.path, line))
+            for line, text in source.strings:
+                if re.match(rf"{LABEL}(: |$)", text):
+                    self._add(text.split(":")[0], (source.path, line), self.cited, self.claimed)
+
+    @staticmethod
+    def _add(text, place, *tables):
+        for label in re.findall(rf"\b{LABEL}\b", text):
+            for table in tables:
+                if label not in NOT_LABELS and place not in table[label]:
+                    table[label].append(place)
+
+    def _comment(self, comment, place):
+        definition = re.match(rf"\s*{LABEL}(?=  \S)", comment)
+        if definition:
+            self._add(definition[0], place, self.defined)
+            comment = comment[definition.end():]
+        for rule in re.findall(r"\[atomic ([^\]]*)\]", comment):
+            self._add(rule, place, self.claimed)
+        comment = re.sub(r"\[atomic [^\]]*\]", "", comment)
+        citation = re.match(rf"\s*{LABEL}(?:(?:, | and |/){LABEL})*:", comment)
+        if citation:
+            self._add(citation[0], place, self.claimed)
+        self._add(comment, place, self.cited)
+
+
+def check_order_labels(tree):
+    labels = Labels(tree)
+    for label, places in sorted(labels.defined.items()):
+        for path, line in places[1:]:
+            first = "%s:%d" % places[0]
+            yield Finding(path, line, f"label {label} is already defined at {first}")
+        count = len(set(labels.cited[label]) - set(places))
+        if count < 2:
+            yield Finding(*places[0],
+                          f"label {label} has {count} citations; both sides must cite it")
+    for label, places in sorted(labels.claimed.items()):
+        for path, line in places if label not in labels.defined else []:
+            yield Finding(path, line, f"label {label} is not defined anywhere")
+    yield from _check_label_headings(tree, labels.defined)
+
+
+def _check_label_headings(tree, defined):
+    document = "docs/memory_orders.md"
+    if not tree.exists(document):
+        return
+    headings = set()
+    for line, text in enumerate(tree.read(document).splitlines(), 1):
+        for label in re.findall(LABEL, text) if text.startswith("#") else []:
+            headings.add(label)
+            if label not in defined and label not in NOT_LABELS:
+                yield Finding(document, line, f"label {label} is not defined in the source")
+    for label, places in sorted(defined.items()):
+        if label not in headings:
+            yield Finding(*places[0], f"label {label} has no heading in {document}")
+
+
+# --- sizes ---------------------------------------------------------------------------------------
+
+def check_columns(tree):
+    for source in tree.sources:
+        for line, text in enumerate(source.lines, 1):
+            if len(text) > MAX_COLUMNS:
+                yield Finding(source.path, line, f"{len(text)} columns, at most {MAX_COLUMNS}")
+
+
+def over(limits, count, source, line, what):
+    """Tests, benchmarks and examples are only warned: they are read one piece at a time."""
+    soft, hard = limits
+    if count > soft:
+        error = count > hard and source.path.startswith(("include/", "src/"))
+        limit = f"more than the hard limit of {hard}" if error else f"more than {soft}"
+        yield Finding(source.path, line, f"{what} has {count} lines, {limit}", not error)
+
+
+def check_file_lengths(tree):
+    for source in tree.sources:
+        yield from over(FILE_LINES, len(source.lines), source, 1, "file")
+
+
+def check_function_lengths(tree):
+    for source in tree.sources:
+        if not source.path.endswith(".S"):
+            for line, count, name in functions(source):
+                yield from over(FUNCTION_LINES, count, source, line, name)
+
+
+# --- documents -----------------------------------------------------------------------------------
+
+# First components of a path that can only mean a file of this tree. Paths in other projects, which
+# the documents cite as well, start with that project's name or end in another suffix.
+PATH_STARTS = FOLDERS + CODE_DIRS + [
+    "docs", "tools", "cmake", "sley", "unit", "conformance", "stress", "death", "model", "support"]
+PATH = re.compile(r"(?<![\w/.:-])((?:%s)/[\w./-]*\w\.(?:hpp|cpp|h|S|py|sh|md|cmake))\b"
+                  % "|".join(PATH_STARTS))
+
+
+def check_document_paths(tree):
+    for document in tree.documents():
+        around = ["", "src", "include", "include/sley", "tests", os.path.dirname(document)]
+        for line, text in enumerate(tree.read(document).splitlines(), 1):
+            for path in PATH.findall(text):
+                if not any(tree.exists(os.path.join(place, path)) for place in around):
+                    yield Finding(document, line, f"there is no file {path}")
+
+
+def check_runtime_files_documented(tree):
+    maps = [d for d in ("ARCHITECTURE.md", "docs/go_map.md") if tree.exists(d)]
+    if not maps:
+        return
+    text = "\n".join(tree.read(d) for d in maps)
+    for source in tree.library:
+        if src_folder(source.path) == "runtime":
+            # `park.hpp` and `park.cpp` are one thing to a reader: either name will do
+            stem = os.path.splitext(os.path.basename(source.path))[0]
+            if not re.search(rf"(?<!\w){re.escape(stem)}\.(hpp|cpp|h|S|\{{)", text):
+                yield Finding(source.path, 1, f"{' and '.join(maps)} do not name this file")
+
+
+CHECKS = [
+    check_include_arrows,
+    check_public_headers,
+    check_conformance_includes,
+    check_pragma_once,
+    check_conditional_compilation,
+    check_confined_words,
+    check_leftovers,
+    check_order_labels,
+    check_columns,
+    check_file_lengths,
+    check_function_lengths,
+    check_document_paths,
+    check_runtime_files_documented,
+]
+
+
+def findings(root):
+    tree = Tree(root)
+    return sorted({finding for check in CHECKS for finding in check(tree)}), len(tree.sources)
+
+
+def main(arguments):
+    found, files = findings(arguments[0] if arguments else ".")
+    for finding in found:
+        kind = "warning: " if finding.warning else ""
+        print(f"{finding.path}:{finding.line}: {kind}{finding.message}")
+    errors = sum(not finding.warning for finding in found)
+    print(f"tidy: {files} files, {errors} errors, {len(found) - errors} warnings", file=sys.stderr)
+    return 1 if errors else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
