@@ -29,7 +29,6 @@ outcome parked_mem(int n) {
   });
   sley::this_goroutine::sleep_for(std::chrono::milliseconds(200));  // let the last ones park
   const std::int64_t resident_parked = resident_bytes();
-  const sley::runtime::stats stats = sley::runtime::read_stats();
   const outcome release = timed(n, [&] {
     gate.close();
     done.wait();
@@ -39,7 +38,6 @@ outcome parked_mem(int n) {
   o.add("rss_per_g=%.0f create_ns=%.2f release_ns=%.2f",
         static_cast<double>(resident_parked - resident_before) / n, ns_each(create.wall, n),
         ns_each(release.wall, n));
-  o.add("stack=%llu", static_cast<unsigned long long>(stats.stack_bytes_reserved / stats.stacks));
   return o;
 }
 

@@ -92,6 +92,8 @@ template <class R>
 class future {
  public:
   future() noexcept = default;
+  future(future&&) noexcept = default;
+  future& operator=(future&&) noexcept = default;
 
   // Parks until the result is there, and returns it or throws what the goroutine threw
   // (std::future_error{broken_promise} if it ended by exit()). Once only: valid() is false after.

@@ -55,7 +55,7 @@ int run(F&& f) {
                 "sley::run: the main goroutine returns void or int");
   int status = 0;
   std::exception_ptr error;
-  auto main_goroutine = [&f, &status, &error] {
+  auto main_goroutine = [&] {
     try {
       if constexpr (std::is_void_v<result>) {
         std::invoke(f);

@@ -6,17 +6,10 @@
 
 namespace sley::detail {
 
-namespace {
-
-// Holders keep a lock for tens of nanoseconds, unless the kernel took their CPU.
-constexpr int spins = 100;
-
-}  // namespace
-
-constinit atomic<std::uint32_t> lock_sleepers[sleeper_places];
+constinit atomic_table<std::uint32_t, sleeper_places> lock_sleepers;
 
 void lock::acquire_slow() noexcept {
-  for (int i = 0; i < spins; ++i) {
+  for (int i = 0; i < platform::spins_before_sleep; ++i) {
     cpu_relax();
     // A plain look first: an exchange would take the line away from the holder.
     if (word_.load_relaxed() == 0 && word_.exchange_acquire(1, "LK-1") == 0) return;

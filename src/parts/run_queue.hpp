@@ -17,6 +17,8 @@
 
 #include <sley/detail/atomic.hpp>
 
+#include "base/check.hpp"
+
 #include <cstddef>
 #include <cstdint>
 
@@ -64,6 +66,8 @@ class run_queue {
   // null if there was nothing. `stolen` is how many were taken, the returned one included.
   T* steal_half_from(run_queue& victim, std::uint32_t& stolen) noexcept {
     const std::uint32_t tail = tail_.load_relaxed();  // own index
+    // RQ-2: who took our last elements has read their slots.
+    SLEY_CHECK(head_.load_acquire("RQ-2") == tail, "RQ-3: the queue of a thief is empty");
     stolen = victim.grab(*this, tail);
     if (stolen == 0) return nullptr;
     T* last = slot(tail + stolen - 1).load_relaxed();

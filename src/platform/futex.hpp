@@ -16,6 +16,9 @@ namespace sley::platform {
 inline constexpr std::int64_t forever = INT64_MAX;
 
 #ifndef SLEY_MODEL
+// Holders keep a lock for tens of nanoseconds, unless the kernel took their CPU.
+inline constexpr int spins_before_sleep = 100;
+
 // As futex_wait and futex_wake of os.hpp.
 inline void futex_wait(detail::atomic<std::uint32_t>& word, std::uint32_t expected,
                        std::int64_t deadline_ns) noexcept {

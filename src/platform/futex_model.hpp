@@ -1,39 +1,51 @@
 // The kernel's side of futex(2) for model builds: the comparison and going to sleep are one step for
-// those who wake, and only a wake ends the sleep. All words share one queue, so a wake reaches every
-// sleeper; the kernel permits that (spurious wake-ups), and it never hides a lost one, as each sleeper
-// looks at its own word again.
+// those who wake, and only a wake or a deadline ends the sleep. All words share one queue, so a wake
+// reaches every sleeper; the kernel permits that (spurious wake-ups), and it never hides a lost one, as
+// each sleeper looks at its own word again. A deadline may pass at any moment of a sleep.
 #pragma once
 
 #include <sley/detail/atomic.hpp>
 
+#include <algorithm>
 #include <cstdint>
 
 namespace sley::platform {
 
+// A second look would only repeat the first, for every schedule is tried.
+inline constexpr int spins_before_sleep = 1;
+
+// Made anew by each execution of a model, which names it in `kernel`.
 struct model_kernel {
-  rl::mutex queue_lock;
-  rl::condition_variable sleepers;
+  rl::atomic<std::uint32_t> sleepers{0};  // only its queue is used
+  std::int64_t now_ns = 0;                // moves when a sleep ends by its deadline
 };
 
-// Made anew by each execution of a model.
 inline model_kernel* kernel = nullptr;
 
+inline std::int64_t monotonic_ns() { return kernel->now_ns; }
+
 inline void futex_wait(detail::atomic<std::uint32_t>& word, std::uint32_t expected,
-                       std::int64_t) {
-  kernel->queue_lock.lock($);
+                       std::int64_t deadline_ns) {
+  rl::context& c = rl::ctx();
+  c.sched();
   // The kernel orders its read after everything before the call, as a wake does on its side.
-  rl::atomic_thread_fence(rl::mo_seq_cst, $);
-  if (word.load_relaxed() == expected) kernel->sleepers.wait(kernel->queue_lock, $);
-  kernel->queue_lock.unlock($);
+  c.atomic_thread_fence_seq_cst();
+  const bool sleeps = [&] {
+    rl::preemption_disabler one_step(c);
+    return word.load_relaxed() == expected;
+  }();
+  if (!sleeps) return;
+  const bool has_deadline = deadline_ns != INT64_MAX;
+  if (kernel->sleepers.wait(c, has_deadline, false, $) == rl::unpark_reason_timeout) {
+    kernel->now_ns = std::max(kernel->now_ns, deadline_ns);
+  }
 }
 
-inline std::int64_t monotonic_ns() { return 0; }
-
 inline void futex_wake(detail::atomic<std::uint32_t>&, int) {
-  kernel->queue_lock.lock($);
-  rl::atomic_thread_fence(rl::mo_seq_cst, $);
-  kernel->sleepers.notify_all($);
-  kernel->queue_lock.unlock($);
+  rl::context& c = rl::ctx();
+  c.sched();
+  c.atomic_thread_fence_seq_cst();
+  kernel->sleepers.wake(c, INT32_MAX, $);
 }
 
 }  // namespace sley::platform

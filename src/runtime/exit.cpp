@@ -23,7 +23,6 @@ void unmap_stack(goroutine*, void* s) noexcept {
 void retire(machine* m, goroutine* g) noexcept {
   g->status.transition(parts::status::running, parts::status::dead);
   g->stack = nullptr;
-  g->is_main = false;
   count(m->p->figures.finished);
   give_record(m, g);
 }
@@ -47,8 +46,13 @@ void retire(machine* m, goroutine* g) noexcept {
   goroutine* g = m->g;
   parts::stack* s = g->stack;
   delete std::exchange(g->extra, nullptr);
-  goroutine* next = next_local(m, s->map_bytes == 0 ? s : nullptr);
+  goroutine* next = next_local(m, s->map_bytes == 0 ? s : nullptr).g;
+  parts::note* in_run = std::exchange(g->thread_note, nullptr);
   retire(m, g);
+  if (in_run != nullptr) {
+    pause();
+    in_run->wake();
+  }
   if (next != nullptr && next->stack == s) {
     m->g = next;
     platform::reset_floating_point();

@@ -109,7 +109,9 @@ void report_stack_overflow(void* address) noexcept {
   if (!parts::stack_pool::is_in_guard(*g->stack, address)) return;
   base::line_writer line;
   append_goroutine(line, g);
-  line.text(": stack overflow: reservation is ").dec(g->stack->usable_bytes() >> 10);
+  const bool own_size = g->extra != nullptr && g->extra->stack_bytes != 0;
+  const std::size_t bytes = own_size ? g->extra->stack_bytes : sched.stacks.default_bytes();
+  line.text(": stack overflow: reservation is ").dec(std::uint64_t{bytes >> 10});
   line.text(" KiB; see go_options::stack_size and SLEY_STACK_SIZE (address ");
   line.hex(reinterpret_cast<std::uintptr_t>(address)).text(")");
   base::fatal(line.view());

@@ -86,14 +86,14 @@ bool rest(machine* m) noexcept {
 
 }  // namespace
 
-goroutine* next_local(machine* m, parts::stack* warm) noexcept {
+local_pick next_local(machine* m, parts::stack* warm) noexcept {
   processor* p = m->p;
-  if (m->attention.load_relaxed() || timers_are_due(p)) return nullptr;
+  if (m->attention.load_relaxed() || timers_are_due(p)) return {nullptr, false};
   goroutine* g = take_next(p);
   if (g == nullptr) {
-    if (wants_global_first(p)) return nullptr;
+    if (wants_global_first(p)) return {nullptr, false};
     g = p->queue.pop();
-    if (g == nullptr) return nullptr;
+    if (g == nullptr) return {nullptr, true};
     ++p->tick;
     p->inherited = 0;
   }
@@ -101,12 +101,12 @@ goroutine* next_local(machine* m, parts::stack* warm) noexcept {
     if (warm != nullptr && !wants_own_stack(g)) {
       g->stack = warm;
     } else if (!bind_stack(m, g)) {
-      return nullptr;
+      return {nullptr, false};
     }
   }
   g->status.transition(parts::status::runnable, parts::status::running);
   count(p->figures.switches);
-  return g;
+  return {g, false};
 }
 
 pick find_runnable(machine* m) noexcept {

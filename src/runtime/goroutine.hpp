@@ -46,13 +46,14 @@ struct alignas(64) goroutine {
   parts::stack* stack = nullptr;       // [owner] null until it first runs
   parts::status_word status;           // see parts/status.hpp
   bool is_foreign = false;             // [const] stands for a thread that the runtime did not make
-  bool is_main = false;                // [owner] started by run()
   platform::exception_state exceptions;  // [owner] valid while it is not running
   std::uint64_t id = 0;                // [owner]
   wait_reason reason = nullptr;        // [owner] while waiting
   void (*run)(void*) = nullptr;        // [owner] the task's code; its bytes are below
   goroutine_extra* extra = nullptr;    // [owner] null if it has neither name nor stack size
-  parts::note* thread_note = nullptr;  // [const] is_foreign: what its thread sleeps on
+  // A thread that sleeps for it: if it is foreign its own, and for the main goroutine, once its function
+  // has returned, the one in run().
+  parts::note* thread_note = nullptr;  // [owner]
   alignas(std::max_align_t) std::byte task[detail::task_bytes];  // [owner]
 };
 

@@ -48,7 +48,7 @@ void push_last(goroutine* g, void*) noexcept { run_last(g); }
   }
   count(m->p->figures.parks);
   m->after = {action, g, arg};
-  switch_away(m, g, next_local(m));
+  switch_away(m, g, next_local(m).g);
 }
 
 void park_and_release(wait_reason reason, detail::lock& held) noexcept {
@@ -76,14 +76,15 @@ void ready(goroutine* g) noexcept {
     return;
   }
   g->status.transition(parts::status::running, parts::status::runnable);
-  goroutine* next = next_local(m);
-  if (next == nullptr && !m->attention.load_relaxed() && sched.queue.rotate_if_empty(g)) {
+  const local_pick next = next_local(m);
+  if (next.is_idle && sched.queue.rotate_if_empty(g)) {
     ++m->p->tick;
+    m->p->inherited = 0;
     g->status.transition(parts::status::runnable, parts::status::running);
     return;
   }
   m->after = {&push_last, g, nullptr};
-  switch_away(m, g, next);
+  switch_away(m, g, next.g);
 }
 
 }  // namespace sley::rt

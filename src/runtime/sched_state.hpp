@@ -37,7 +37,7 @@ struct sched_state {
   detail::atomic<machine*> machines;     // all that were ever made, newest first   [atomic SC-1]
   detail::atomic<std::uint32_t> machine_count;     // made by the runtime; only grows
   detail::atomic<std::uint32_t> stackless_count;   // size of `stackless`, read without the lock
-  detail::atomic<std::uint64_t> next_goroutine_id{1};
+  detail::atomic<std::uint64_t> next_goroutine_id{2};  // 1 is the main goroutine's
   detail::atomic<std::uint64_t> spawned;   // by foreign threads; processors count their own
   detail::atomic<std::uint64_t> finished;  // the same
   detail::atomic<std::uint64_t> thread_wakes;

@@ -55,9 +55,14 @@ struct pick {
   bool inherits_slice;  // it goes on in the time slice of the one before
 };
 pick find_runnable(machine* m) noexcept;          // [own stack] waits until there is something
-// The fast way; null: go the slow way. A goroutine that has not begun yet gets `warm`, if that is given
-// and of the right size, instead of a stack from the pool. [inside]
-goroutine* next_local(machine* m, parts::stack* warm = nullptr) noexcept;
+// The fast way. Without a goroutine: nothing is queued here (`is_idle`), or there is other business, and
+// the slow way must be gone. A goroutine that has not begun yet gets `warm`, if that is given and of the
+// right size, instead of a stack from the pool. [inside]
+struct local_pick {
+  goroutine* g;
+  bool is_idle;
+};
+local_pick next_local(machine* m, parts::stack* warm = nullptr) noexcept;
 
 // ---- steal.cpp ----
 goroutine* steal_work(machine* m, bool& ran_timers) noexcept;  // [own stack]

@@ -6,7 +6,6 @@
 // waits for a timer that is firing (its function runs under the heap's lock), and then drain.
 #include <sley/time.hpp>
 
-#include "platform/os.hpp"
 #include "runtime/enter.hpp"
 #include "runtime/records.hpp"
 #include "runtime/scheduler.hpp"
@@ -206,13 +205,6 @@ bool timer_ref::reset(std::int64_t delay_ns, std::int64_t period_ns) const {
 
 recv_chan<time_point> timer_ref::once(std::int64_t delay_ns) {
   return recv_chan<time_point>(sync::make_timer_channel(delay_ns, 0));
-}
-
-std::int64_t deadline_after(std::int64_t delay_ns) noexcept {
-  const std::int64_t now = platform::monotonic_ns();
-  if (delay_ns <= 0) return now;
-  std::int64_t deadline;
-  return __builtin_add_overflow(now, delay_ns, &deadline) ? no_deadline : deadline;
 }
 
 }  // namespace detail

@@ -3,10 +3,12 @@
 
 #include <sley/detail/atomic.hpp>
 
-#include "runtime/goroutine.hpp"
-
 #include <cstddef>
 #include <cstdint>
+
+namespace sley::rt {
+struct goroutine;
+}
 
 namespace sley::sync {
 

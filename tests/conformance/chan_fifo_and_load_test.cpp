@@ -97,8 +97,8 @@ namespace {
 
 }  // namespace
 
-// A10, TestShrinkStackDuringBlockedSend: the value waits on the sender's stack while what lies below
-// is dead and may be given back to the system.
+// A10, TestShrinkStackDuringBlockedSend: the value waits on the sender's stack while what lies
+// below is dead and may be given back to the system.
 GO_TEST(chan_load, a_value_on_a_parked_stack_survives_the_trimming_of_the_rest) {
   constexpr int senders = 20;
   std::array<chan<std::array<int, 64>>, senders> channels;
@@ -111,7 +111,8 @@ GO_TEST(chan_load, a_value_on_a_parked_stack_survives_the_trimming_of_the_rest) 
       EXPECT_EQ(use_stack(24), 25);
     });
   }
-  sley::this_goroutine::sleep_for(300ms);  // time for trimming, not for anything this test waits for
+  sley::this_goroutine::sleep_for(
+      300ms);  // time for trimming, not for anything this test waits for
   for (int i = 0; i < senders; ++i) {
     const auto value = channels[static_cast<std::size_t>(i)].receive();
     EXPECT_EQ(value->front(), i);

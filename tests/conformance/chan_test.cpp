@@ -1,6 +1,6 @@
-// Channels: what Go's runtime/chan_test.go asserts, in the words of <sley/chan.hpp>. Each test names
-// its row of the list of Go's tests. Where Go sleeps "to make sure" that something has blocked, these
-// wait until the runtime counts one park more.
+// Channels: what Go's runtime/chan_test.go asserts, in the words of <sley/chan.hpp>. Each test
+// names its row of the list of Go's tests. Where Go sleeps "to make sure" that something has
+// blocked, these wait until the runtime counts one park more.
 #include "support/harness.hpp"
 
 #include <array>
@@ -301,8 +301,7 @@ GO_TEST(chan, an_impossible_capacity_throws_length_error) {
   EXPECT_THROW(with_capacity(std::numeric_limits<std::size_t>::max() / sizeof(int)),
                std::length_error);
   using large = std::array<char, 1000>;
-  EXPECT_THROW((void)chan<large>(std::numeric_limits<std::size_t>::max() / 999),
-               std::length_error);
+  EXPECT_THROW((void)chan<large>(std::numeric_limits<std::size_t>::max() / 999), std::length_error);
   EXPECT_THROW((void)chan<void>(-1), std::length_error);
 }
 

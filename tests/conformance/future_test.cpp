@@ -120,7 +120,7 @@ GO_TEST(future, arguments_are_decay_copied_and_results_destroyed_once) {
   {
     sley_test::counted argument(4);
     auto f = sley::async([](sley_test::counted c) { return sley_test::counted(c.value() + 1); },
-                   argument);
+                         argument);
     EXPECT_TRUE(argument.holds());
     EXPECT_EQ(f.get().value(), 5);
     int number = 1;

@@ -1,5 +1,5 @@
-// go: which callables and arguments it takes and what becomes of them, options, and what a goroutine
-// knows about itself.
+// go: which callables and arguments it takes and what becomes of them, options, and what a
+// goroutine knows about itself.
 #include "support/counted.hpp"
 #include "support/harness.hpp"
 
@@ -103,12 +103,10 @@ GO_TEST(go, starts_members_on_objects_pointers_and_references) {
 
 GO_TEST(go, takes_move_only_callables_and_arguments) {
   expect_called(4, [] { sley::go([owned = std::make_unique<int>(4)] { called = *owned; }); });
-  expect_called(5, [] {
-    sley::go([](std::unique_ptr<int> p) { called = *p; }, std::make_unique<int>(5));
-  });
-  expect_called(6, [] {
-    sley::go([](std::unique_ptr<int>&& p) { called = *p; }, std::make_unique<int>(6));
-  });
+  expect_called(
+      5, [] { sley::go([](std::unique_ptr<int> p) { called = *p; }, std::make_unique<int>(5)); });
+  expect_called(
+      6, [] { sley::go([](std::unique_ptr<int>&& p) { called = *p; }, std::make_unique<int>(6)); });
   expect_called(4, [] { sley::go(throws_when_moved()); });
 }
 
@@ -146,7 +144,7 @@ GO_TEST(go, arguments_are_decay_copied) {
   sley::go([](int& n) { n = 7; }, std::ref(number));
   EXPECT_TRUE(eventually([&] { return std::as_const(number) == 7; }));
   char text[] = "before";
-  sley::go([seen](std::string s) { seen.send(s == "before" ? 1 : 0); }, std::string(text));
+  sley::go([seen](const std::string& s) { seen.send(s == "before" ? 1 : 0); }, std::string(text));
   EXPECT_EQ(seen.receive(), 1);
   int array[3] = {1, 2, 3};
   sley::go([seen](int* p) { seen.send(p[2]); }, array);  // an array decays to a pointer
@@ -160,9 +158,8 @@ GO_TEST(go, callables_and_arguments_are_destroyed_once_when_the_goroutine_ends) 
     const counted argument(3);
     sley::go([](const counted& c) { EXPECT_EQ(c.value(), 3); }, argument);
     sley::go([c = counted(4)] { EXPECT_EQ(c.value(), 4); });
-    sley::go([c = counted(5), large = std::array<char, 500>()] {
-      EXPECT_EQ(c.value(), 5 + large[0]);
-    });
+    sley::go(
+        [c = counted(5), large = std::array<char, 500>()] { EXPECT_EQ(c.value(), 5 + large[0]); });
     sley::go([c = counted(6)] { this_goroutine::exit(); });
     sley::go([c = counted(7), large = std::array<char, 500>()] {
       if (large[0] == 0) this_goroutine::exit();
@@ -294,8 +291,9 @@ struct marker {
 
 [[gnu::noinline]] void exit_below(std::vector<int>& order, int depth) {
   const marker m{order, depth};
-  if (depth == 0) this_goroutine::exit();
-  exit_below(order, depth - 1);
+  if (depth > 0) exit_below(order, depth - 1);
+  if (order.empty()) this_goroutine::exit();
+  ADD_FAILURE() << "went on after exit";
 }
 
 }  // namespace

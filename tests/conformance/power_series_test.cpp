@@ -64,9 +64,8 @@ class calculation {
   rational get(const series& s) {
     rational value;
     sley::select(sley::on_send(s.demand), until_stopped());
-    sley::select(
-        sley::on_receive(s.coefficients, [&](std::optional<rational> v) { value = *v; }),
-        until_stopped());
+    sley::select(sley::on_receive(s.coefficients, [&](std::optional<rational> v) { value = *v; }),
+                 until_stopped());
     return value;
   }
   void put(const series& s, rational value) {
@@ -151,7 +150,8 @@ class calculation {
     bool is_waited_for = false;
   };
 
-  // One select does it all; cases that make no sense at the moment are switched off by a nil channel.
+  // One select does it all; cases that make no sense at the moment are switched off by a nil
+  // channel.
   void serve(const series& f, std::array<branch, 2>& outs) {
     bool demanded = false;
     for (;;) {
@@ -214,9 +214,8 @@ GO_TEST(power_series, sums_and_products_are_exact) {
   expect_coefficients<4>(c, c.add(c.ones(), c.ones()), {2, 2, 2, 2});
   expect_coefficients<6>(c, c.multiply(c.ones(), c.ones()), {1, 2, 3, 4, 5, 6});
   const auto [a, b] = c.split(c.scale(rational(1, 2), c.ones()));
-  expect_coefficients<5>(
-      c, c.multiply(a, b),
-      {rational(1, 4), rational(1, 2), rational(3, 4), 1, rational(5, 4)});
+  expect_coefficients<5>(c, c.multiply(a, b),
+                         {rational(1, 4), rational(1, 2), rational(3, 4), 1, rational(5, 4)});
 }
 
 GO_TEST(power_series, the_exponential_function_feeds_on_itself) {
@@ -228,7 +227,7 @@ GO_TEST(power_series, the_exponential_function_feeds_on_itself) {
 
 GO_TEST(power_series, the_tangent_feeds_on_its_square) {
   calculation c;
-  expect_coefficients<10>(c, c.tangent(),
-                          {0, 1, 0, rational(1, 3), 0, rational(2, 15), 0, rational(17, 315), 0,
-                           rational(62, 2835)});
+  expect_coefficients<10>(
+      c, c.tangent(),
+      {0, 1, 0, rational(1, 3), 0, rational(2, 15), 0, rational(17, 315), 0, rational(62, 2835)});
 }

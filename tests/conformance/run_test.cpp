@@ -1,5 +1,5 @@
-// run, the start of the runtime by itself, and the library in threads that the runtime did not make.
-// What must be seen from the first moment of a process happens in a child.
+// run, the start of the runtime by itself, and the library in threads that the runtime did not
+// make. What must be seen from the first moment of a process happens in a child.
 #include "support/child.hpp"
 #include "support/harness.hpp"
 
@@ -164,9 +164,7 @@ CHILD_MAIN(starts_by_select) {
   chan<int> c;
   return sley::select(sley::on_receive(c), sley::on_timeout(1ms)) == 1 ? 7 : 3;
 }
-CHILD_MAIN(starts_by_timer) {
-  return sley::after(1ms).receive().has_value() ? 7 : 3;
-}
+CHILD_MAIN(starts_by_timer) { return sley::after(1ms).receive().has_value() ? 7 : 3; }
 CHILD_MAIN(starts_by_questions) {
   return sley::runtime::num_goroutines() == 0 && sley::runtime::max_procs() >= 1 &&
                  sley::runtime::num_cpu() >= 1 && sley::runtime::read_stats().procs >= 1
@@ -209,8 +207,7 @@ FOREIGN_TEST(foreign, threads_among_themselves_use_every_form) {
     receivers.emplace_back([&, c, stop] {
       for (bool open = true; open;) {
         sley::select(sley::on_receive(c, [&](std::optional<int> v) { sum += v.value_or(0); }),
-                     sley::on_receive(stop, [&](bool) { open = false; }),
-                     sley::on_timeout(10s));
+                     sley::on_receive(stop, [&](bool) { open = false; }), sley::on_timeout(10s));
       }
     });
   }

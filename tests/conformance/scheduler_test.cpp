@@ -80,8 +80,8 @@ GO_TEST(scheduler, as_many_goroutines_run_at_once_as_there_are_processors) {
   for (int i = 0; i < 5; ++i) take_turns_without_calls(processors);
 }
 
-// C5, TestGoroutineParallelism2 without its listener: the same, each started by the one before, right
-// after a load that makes threads go to sleep.
+// C5, TestGoroutineParallelism2 without its listener: the same, each started by the one before,
+// right after a load that makes threads go to sleep.
 GO_TEST(scheduler, goroutines_started_by_each_other_after_a_load_run_at_once) {
   const auto processors = static_cast<unsigned>(max_procs());
   for (int round = 0; round < 5; ++round) {
@@ -228,7 +228,8 @@ CHILD_MAIN(works_and_prints_processors) {
 
 // C18, TestBigGOMAXPROCS
 TEST(scheduler, starts_with_the_largest_number_of_processors) {
-  const auto child = sley_test::run_child("works_and_prints_processors", {{"SLEY_MAXPROCS", "256"}});
+  const auto child =
+      sley_test::run_child("works_and_prints_processors", {{"SLEY_MAXPROCS", "256"}});
   EXPECT_EQ(child.status, 7) << child;
   EXPECT_EQ(child.out.rfind("processors 256 ", 0), 0u) << child;
   EXPECT_EQ(child.err, "") << child;
@@ -240,9 +241,12 @@ TEST(scheduler, a_setting_that_is_no_sane_number_is_one_line_on_stderr_and_the_d
     for (const char* value : {"abc", "-3", "0", "12x", "99999999999999999999999", ""}) {
       const auto child = sley_test::run_child("works_and_prints_processors", {{name, value}});
       EXPECT_EQ(child.status, 7) << name << "=" << value << "\n" << child;
-      if (std::string(value).empty()) continue;  // as good as unset, or a wrong number: either will do
-      EXPECT_EQ(sley_test::occurrences(child.err, name), 1) << name << "=" << value << "\n" << child;
-      EXPECT_EQ(sley_test::occurrences(child.err, "\n"), 1) << name << "=" << value << "\n" << child;
+      if (std::string(value).empty())
+        continue;  // as good as unset, or a wrong number: either will do
+      EXPECT_EQ(sley_test::occurrences(child.err, name), 1) << name << "=" << value << "\n"
+                                                            << child;
+      EXPECT_EQ(sley_test::occurrences(child.err, "\n"), 1) << name << "=" << value << "\n"
+                                                            << child;
       if (std::string(name) == "SLEY_STACK_SIZE") {
         EXPECT_EQ(child.out, normal.out);
       }
@@ -251,7 +255,8 @@ TEST(scheduler, a_setting_that_is_no_sane_number_is_one_line_on_stderr_and_the_d
 }
 
 TEST(scheduler, without_a_setting_there_is_a_processor_for_each_cpu) {
-  const auto child = sley_test::run_child("works_and_prints_processors", {{"SLEY_MAXPROCS", "abc"}});
+  const auto child =
+      sley_test::run_child("works_and_prints_processors", {{"SLEY_MAXPROCS", "abc"}});
   const auto cpus = child.out.substr(child.out.rfind(' ') + 1);
   EXPECT_EQ(child.out, "processors " + cpus + " of " + cpus) << child;
 }
@@ -295,8 +300,8 @@ GO_TEST(scheduler, busy_processors_are_not_idle_ones) {
   group.wait();
 }
 
-// C20: one processor with nine runnable goroutines. A preemption may let some of them run, hence the
-// tries.
+// C20: one processor with nine runnable goroutines. A preemption may let some of them run, hence
+// the tries.
 GO_TEST(scheduler, runnable_goroutines_are_counted_in_the_queues) {
   if (max_procs() != 1) GTEST_SKIP() << "for one processor only";
   bool seen = false;

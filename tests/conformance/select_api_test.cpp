@@ -117,7 +117,8 @@ GO_TEST(select_api, a_timeout_fires_when_nothing_else_does_and_not_early) {
 GO_TEST(select_api, the_earliest_of_several_timeouts_counts) {
   const chan<int> c;
   EXPECT_EQ(select(on_timeout(1h), on_timeout(1ms), on_receive(c), on_timeout(2h)), 1u);
-  EXPECT_EQ(select(on_timeout(std::chrono::nanoseconds::max()), on_receive(c), on_timeout(1ms)), 2u);
+  EXPECT_EQ(select(on_timeout(std::chrono::nanoseconds::max()), on_receive(c), on_timeout(1ms)),
+            2u);
 }
 
 GO_TEST(select_api, a_ready_case_wins_over_a_timeout_that_has_passed) {
@@ -268,42 +269,44 @@ GO_TEST(select_api, move_only_values_go_through) {
   EXPECT_EQ(select(on_send(never, std::make_unique<int>(1)), on_send(c, std::make_unique<int>(2))),
             1u);
   int got = 0;
-  select(on_receive(never), on_receive(c, [&](std::optional<std::unique_ptr<int>> value) {
-           got = **value;
-         }));
+  select(on_receive(never),
+         on_receive(c, [&](std::optional<std::unique_ptr<int>> value) { got = **value; }));
   EXPECT_EQ(got, 2);
 }
 
 GO_TEST(select_api, no_value_is_leaked_or_destroyed_twice) {
   const counted_check check;
   chan<counted> c;
-  const chan<counted> never;
+  const chan<counted> never;       // nobody receives from it
+  const chan<counted> never_sent;  // nobody sends on it
   sley::wait_group group;
   group.go([&, c] {
     for (int i = 0; i < 100; ++i) {
-      select(on_send(c, counted(i)), on_send(never, counted(-1)), on_receive(never));
+      select(on_send(c, counted(i)), on_send(never, counted(-1)), on_receive(never_sent));
     }
     c.close();
   });
   int count = 0;
   for (bool open = true; open;) {
-    select(on_receive(never), on_receive(c, [&](std::optional<counted> value) {
-             open = value.has_value();
-             if (!open) return;
-             EXPECT_EQ(value->value(), count++);
-             EXPECT_TRUE(value->holds());
-           }),
+    select(on_receive(never_sent),
+           on_receive(c,
+                      [&](std::optional<counted> value) {
+                        open = value.has_value();
+                        if (!open) return;
+                        EXPECT_EQ(value->value(), count++);
+                        EXPECT_TRUE(value->holds());
+                      }),
            on_send(never, counted(-2)));
   }
   group.wait();
   EXPECT_EQ(count, 100);
   c = chan<counted>(1);
   c.send(counted(1));
-  select(on_receive(c), on_receive(never));  // a value that nobody looks at
+  select(on_receive(c), on_receive(never_sent));  // a value that nobody looks at
   EXPECT_EQ(select(on_send(never, counted(2)), otherwise()), 1u);
   EXPECT_EQ(select(on_send(never, counted(2)), on_timeout(1ms)), 1u);
   c.close();
-  EXPECT_THROW(select(on_send(c, counted(3)), on_receive(never)), sley::channel_closed);
+  EXPECT_THROW(select(on_send(c, counted(3)), on_receive(never_sent)), sley::channel_closed);
 }
 
 GO_TEST(select_api, many_cases_in_one_call) {

@@ -27,9 +27,7 @@ GO_TEST(select, default_is_not_taken_while_one_of_two_is_always_ready) {
     chan<int> c2(1);
     chan<bool> done(1);
     c1.send(1);
-    sley::go([=] {
-      done.send(sley::select(on_receive(c1), on_receive(c2), otherwise()) != 2);
-    });
+    sley::go([=] { done.send(sley::select(on_receive(c1), on_receive(c2), otherwise()) != 2); });
     c2.send(1);
     sley::select(on_receive(c1), otherwise());
     ASSERT_EQ(done.receive(), true) << "no channel was ready in try " << i;
@@ -44,9 +42,7 @@ GO_TEST(select, default_is_not_taken_while_a_close_follows_a_value) {
     chan<int> c2;
     chan<bool> done(1);
     c1.send(1);
-    sley::go([=] {
-      done.send(sley::select(on_receive(c1), on_receive(c2), otherwise()) != 2);
-    });
+    sley::go([=] { done.send(sley::select(on_receive(c1), on_receive(c2), otherwise()) != 2); });
     c2.close();
     sley::select(on_receive(c1), otherwise());
     ASSERT_EQ(done.receive(), true) << "no channel was ready in try " << i;
@@ -100,9 +96,9 @@ GO_TEST(select, a_channel_in_several_cases_keeps_its_queue_when_another_case_win
     });
     std::atomic<int> got{0};
     go_until_parked([&, c] { got = *c.receive(); });
-    d.send(7);                   // wakes the first, which leaves c's queue
+    d.send(7);  // wakes the first, which leaves c's queue
     EXPECT_EQ(e.receive(), 9);
-    c.send(8);                   // must wake the second
+    c.send(8);  // must wake the second
     EXPECT_TRUE(eventually([&] { return got == 8; }));
   }
 }
@@ -232,8 +228,12 @@ std::vector<receive_form> receive_forms() {
       },
       [](const chan<int>& c) { sley::select(on_receive(c)); },
       [](const chan<int>& c) { sley::select(on_receive(c, [](auto v) { EXPECT_EQ(v, 1); })); },
-      [](const chan<int>& c) { EXPECT_EQ(sley::select(on_receive(chan<int>()), on_receive(c)), 1u); },
-      [](const chan<int>& c) { EXPECT_EQ(sley::select(on_receive(c), on_send(chan<int>(), 3)), 0u); },
+      [](const chan<int>& c) {
+        EXPECT_EQ(sley::select(on_receive(chan<int>()), on_receive(c)), 1u);
+      },
+      [](const chan<int>& c) {
+        EXPECT_EQ(sley::select(on_receive(c), on_send(chan<int>(), 3)), 0u);
+      },
       [](const chan<int>& c) {
         sley::select_set set;
         set.add_receive(c);
@@ -247,8 +247,12 @@ std::vector<send_form> send_forms() {
       [](const chan<int>& c) { c.send(1); },
       [](const chan<int>& c) { EXPECT_EQ(c.try_send_for(1, 10s), sley::chan_status::ok); },
       [](const chan<int>& c) { sley::select(on_send(c, 1)); },
-      [](const chan<int>& c) { EXPECT_EQ(sley::select(on_receive(chan<int>()), on_send(c, 1)), 1u); },
-      [](const chan<int>& c) { EXPECT_EQ(sley::select(on_send(c, 1), on_send(chan<int>(), 2)), 0u); },
+      [](const chan<int>& c) {
+        EXPECT_EQ(sley::select(on_receive(chan<int>()), on_send(c, 1)), 1u);
+      },
+      [](const chan<int>& c) {
+        EXPECT_EQ(sley::select(on_send(c, 1), on_send(chan<int>(), 2)), 0u);
+      },
       [](const chan<int>& c) {
         sley::select_set set;
         set.add_send(c, 1);

@@ -1,5 +1,5 @@
-// wait_group and mutex: what Go's sync/waitgroup_test.go and sync/mutex_test.go assert, and that they
-// work with the standard's locks and from threads that the runtime did not make.
+// wait_group and mutex: what Go's sync/waitgroup_test.go and sync/mutex_test.go assert, and that
+// they work with the standard's locks and from threads that the runtime did not make.
 #include "support/harness.hpp"
 
 #include <atomic>
@@ -8,6 +8,7 @@
 #include <limits>
 #include <memory>
 #include <mutex>
+#include <numeric>
 #include <stdexcept>
 #include <thread>
 #include <vector>
@@ -176,26 +177,23 @@ GO_TEST(mutex, try_lock_succeeds_only_if_it_is_free) {
 
 GO_TEST(mutex, waiters_are_served_in_order) {
   sley::mutex m;
+  sley::wait_group group;
   std::vector<int> order;
   m.lock();
+  group.add(20);
   for (int i = 0; i < 20; ++i) {
     go_until_parked([&, i] {
-      const std::lock_guard lock(m);
-      order.push_back(i);
+      {
+        const std::lock_guard lock(m);
+        order.push_back(i);
+      }
+      group.done();
     });
   }
   m.unlock();
-  // Not by locking, which would be overtaking.
-  std::atomic<bool> all{false};
-  EXPECT_TRUE(eventually([&] {
-    if (m.try_lock()) {
-      all = order.size() == 20;
-      m.unlock();
-    }
-    return all.load();
-  }));
+  group.wait();  // and not by locking, which would be overtaking
   std::vector<int> expected(20);
-  for (int i = 0; i < 20; ++i) expected[static_cast<std::size_t>(i)] = i;
+  std::iota(expected.begin(), expected.end(), 0);
   EXPECT_EQ(order, expected);
 }
 
@@ -235,9 +233,7 @@ GO_TEST(mutex, may_be_destroyed_once_nobody_holds_it_or_waits_for_it) {
     auto m = std::make_unique<sley::mutex>();
     sley::wait_group group;
     for (int g = 0; g < 3; ++g) {
-      group.go([m = m.get()] {
-        const std::lock_guard lock(*m);
-      });
+      group.go([m = m.get()] { const std::lock_guard lock(*m); });
     }
     group.wait();
     m.reset();

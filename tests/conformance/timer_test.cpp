@@ -1,6 +1,6 @@
-// Timers, tickers and sleeping: what Go's time/sleep_test.go and time/tick_test.go assert, with the
-// meaning of Go 1.23. Real time passes here, so whatever could fail on a slow machine is tried again
-// with longer delays.
+// Timers, tickers and sleeping: what Go's time/sleep_test.go and time/tick_test.go assert, with
+// the meaning of Go 1.23. Real time passes here, so whatever could fail on a slow machine is tried
+// again with longer delays.
 #include "support/harness.hpp"
 
 #include <algorithm>
@@ -252,7 +252,9 @@ GO_TEST(timer, a_stopped_callback_does_not_run_and_any_other_does) {
 
 GO_TEST(timer, a_dropped_callback_timer_fires_and_a_reset_one_fires_again) {
   std::atomic<int> ran{0};
-  { sley::after_func(1ms, [&ran] { ++ran; }); }
+  {
+    sley::after_func(1ms, [&ran] { ++ran; });
+  }
   EXPECT_TRUE(eventually([&] { return ran == 1; }));
   timer t = sley::after_func(1ms, [&ran] { ++ran; });
   EXPECT_FALSE(static_cast<bool>(t.channel()));

@@ -5,8 +5,9 @@
 //   FOREIGN_TEST(chan, ...) { ... }                      the body runs on a plain thread
 //
 // Both check at their end that as many goroutines are alive as at their start. A watchdog ends the
-// process if a test takes over a minute. The output of a failed test ends with the command that runs
-// it again. EXPECT_* may be used in any goroutine, ASSERT_* only leave the function they stand in.
+// process if a test takes over a minute. The output of a failed test ends with the command that
+// runs it again. EXPECT_* may be used in any goroutine, ASSERT_* only leave the function they
+// stand in.
 #pragma once
 
 #include <sley/sley.hpp>

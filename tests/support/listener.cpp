@@ -32,8 +32,7 @@ std::atomic<int> noted_processors{0};
 std::string replay_command(const std::string& test) {
   std::string command;
   for (char** entry = environ; *entry != nullptr; ++entry) {
-    if (std::strncmp(*entry, "SLEY_", 5) == 0 &&
-        std::strncmp(*entry, "SLEY_TEST_SEED=", 15) != 0) {
+    if (std::strncmp(*entry, "SLEY_", 5) == 0 && std::strncmp(*entry, "SLEY_TEST_SEED=", 15) != 0) {
       command += std::string(*entry) + " ";
     }
   }

@@ -26,11 +26,11 @@ namespace sley::detail {
 
 // Threads that sleep, or are about to, on locks whose addresses fall into the same place.
 inline constexpr std::size_t sleeper_places = 256;
-SLEY_API extern atomic<std::uint32_t> lock_sleepers[sleeper_places];  // [atomic LK-2]
+SLEY_API extern atomic_table<std::uint32_t, sleeper_places> lock_sleepers;  // [atomic LK-2]
 
 class lock {
  public:
-  constexpr lock() noexcept = default;
+  lock() noexcept = default;
   lock(const lock&) = delete;
   lock& operator=(const lock&) = delete;
 

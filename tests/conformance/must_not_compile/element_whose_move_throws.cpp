@@ -12,8 +12,10 @@ struct element {
 
 void snippet() {
 #ifdef CORRECTED
-  const sley::chan<element> c; (void)c.receive();
+  const sley::chan<element> c;
+  (void)c.receive();
 #else
-  const sley::chan<element> c; (void)c.receive();
+  const sley::chan<element> c;
+  (void)c.receive();
 #endif
 }

@@ -1,4 +1,5 @@
 // expect: invalid conversion from .const char\*. to .*int
+// expect: no matching member function for call to .send.
 // expect: cannot initialize a parameter of type .*int
 #include <sley/sley.hpp>
 

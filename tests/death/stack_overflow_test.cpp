@@ -1,0 +1,146 @@
+// A goroutine that needs more stack than it has: a report that says so, and the end. E13 of the
+// list of Go's tests (TestStackOverflow).
+#include "support/child.hpp"
+#include "support/harness.hpp"
+
+#include <csignal>
+#include <cstdlib>
+#include <regex>
+#include <string>
+
+using sley_test::run_child;
+using sley_test::under_sanitizer;
+
+namespace {
+
+// Not a tail call, and of no known depth.
+[[gnu::noinline]] int recurse(int depth) {
+  volatile char page[512];
+  page[0] = static_cast<char>(depth);
+  return depth < 0 ? 0 : recurse(depth + 1) + page[0];
+}
+
+// One frame far larger than the guard.
+[[gnu::noinline]] int jump_over_the_guard() {
+  volatile char huge[1 << 20];
+  for (std::size_t i = sizeof huge; i > 0; i -= 4096) huge[i - 1] = 1;
+  return huge[0];
+}
+
+template <class F>
+int wait_for_the_end(const sley::go_options& options, F f) {
+  return sley::run([&] {
+    sley::go(options, f);
+    sley::this_goroutine::sleep_for(std::chrono::seconds(20));
+    return 0;
+  });
+}
+
+void expect_report(const sley_test::child_result& child, long asked_kib) {
+  EXPECT_TRUE(child.failed()) << child;
+  EXPECT_TRUE(std::regex_search(child.err, std::regex("goroutine [0-9]+.*stack overflow")))
+      << child;
+  EXPECT_NE(child.err.find("go_options::stack_size"), std::string::npos)
+      << "says what to do: " << child;
+  // What was asked for, and a few pages for placing and guarding it.
+  std::smatch match;
+  ASSERT_TRUE(std::regex_search(child.err, match, std::regex("reservation is ([0-9]+) KiB")))
+      << child;
+  EXPECT_GE(std::stol(match[1]), asked_kib) << child;
+  EXPECT_LE(std::stol(match[1]), asked_kib + 32) << child;
+}
+
+long default_kib() {
+  const char* set = std::getenv("SLEY_STACK_SIZE");
+  return set == nullptr ? 256 : std::stol(set) / 1024;
+}
+
+}  // namespace
+
+CHILD_MAIN(recurses) {
+  return wait_for_the_end({.name = "deep"}, [] { std::_Exit(recurse(0) == 1 ? 3 : 4); });
+}
+
+TEST(stack_overflow, is_reported_with_the_goroutine_and_its_reservation) {
+  if (under_sanitizer) GTEST_SKIP() << "the sanitizers report it themselves";
+  const auto child = run_child("recurses");
+  EXPECT_NE(child.err.find("deep"), std::string::npos) << child;
+  expect_report(child, default_kib());
+}
+
+CHILD_MAIN(recurses_on_a_large_stack) {
+  return wait_for_the_end({.stack_size = 2 << 20}, [] { std::_Exit(recurse(0) == 1 ? 3 : 4); });
+}
+
+TEST(stack_overflow, of_a_stack_of_another_size_is_reported) {
+  if (under_sanitizer) GTEST_SKIP() << "the sanitizers report it themselves";
+  expect_report(run_child("recurses_on_a_large_stack"), 2048);
+}
+
+CHILD_MAIN(recurses_after_parking) {
+  return wait_for_the_end({}, [] {
+    for (int i = 0; i < 100; ++i) {
+      sley::chan<int> c;
+      sley::go([c] { c.send(1); });
+      (void)c.receive();
+    }
+    std::_Exit(recurse(0) == 1 ? 3 : 4);
+  });
+}
+
+TEST(stack_overflow, on_whatever_thread_is_reported) {
+  if (under_sanitizer) GTEST_SKIP() << "the sanitizers report it themselves";
+  expect_report(run_child("recurses_after_parking"), default_kib());
+}
+
+CHILD_MAIN(recurses_in_main) {
+  return sley::run([] { return recurse(0) == 1 ? 3 : 4; });
+}
+
+TEST(stack_overflow, in_the_main_goroutine_is_reported) {
+  if (under_sanitizer) GTEST_SKIP() << "the sanitizers report it themselves";
+  expect_report(run_child("recurses_in_main"), default_kib());
+}
+
+// A frame larger than the guard may miss it; what must not happen is that it goes on in a
+// neighbour's stack. (Programs that have such frames are compiled with -fstack-clash-protection.)
+CHILD_MAIN(has_a_huge_frame) {
+  return wait_for_the_end({}, [] { std::_Exit(jump_over_the_guard() == 1 ? 3 : 4); });
+}
+
+TEST(stack_overflow, of_a_huge_frame_that_touches_each_page_ends_the_process) {
+  if (under_sanitizer) GTEST_SKIP() << "the sanitizers report it themselves";
+  const auto child = run_child("has_a_huge_frame");
+  EXPECT_NE(child.signal, 0) << child;
+}
+
+// Faults of other kinds are none of the runtime's business.
+CHILD_MAIN(reads_a_null_pointer) {
+  return wait_for_the_end({}, [] {
+    volatile int* volatile null = nullptr;
+    std::_Exit(*null == 1 ? 3 : 4);
+  });
+}
+
+TEST(stack_overflow, is_not_what_a_null_pointer_is_reported_as) {
+  if (under_sanitizer) GTEST_SKIP() << "the sanitizers report it themselves";
+  const auto child = run_child("reads_a_null_pointer");
+  EXPECT_EQ(child.signal, SIGSEGV) << child;
+  EXPECT_EQ(child.err.find("stack overflow"), std::string::npos) << child;
+}
+
+CHILD_MAIN(handles_a_fault_itself) {
+  struct sigaction action = {};
+  action.sa_handler = [](int) { std::_Exit(45); };
+  ::sigaction(SIGSEGV, &action, nullptr);
+  return wait_for_the_end({}, [] {
+    volatile int* volatile null = nullptr;
+    std::_Exit(*null == 1 ? 3 : 4);
+  });
+}
+
+TEST(stack_overflow, handling_leaves_other_faults_to_the_programs_handler) {
+  if (under_sanitizer) GTEST_SKIP() << "the sanitizers have a handler";
+  const auto child = run_child("handles_a_fault_itself");
+  EXPECT_EQ(child.status, 45) << child;
+}

@@ -1,0 +1,219 @@
+// What the models share. A model is a program that runs one part of sley under relacy, which tries the
+// schedules of its threads and, at each atomic load, the older values that the load's order permits.
+//
+//   name_model                  runs the scenarios, then each mutation, which must make one of them fail
+//   name_model --list           the mutations
+//   name_model --mutate LABEL   this mutation alone; status 0 if it is caught
+//   name_model --deep           the scenarios alone, with one more context switch and more random runs
+//
+// A mutation weakens the orders that carry a label, in all of the part or in one function of it: see
+// mutated_label in <sley/detail/atomic.hpp>.
+//
+// A scenario is an rl::test_suite with `static constexpr const char* name` and, if it is too large or too
+// small for the usual ones, `static constexpr int bound` (forced context switches in the full search).
+// Each runs with both kinds of barriers, in a bounded full search and with random schedules.
+#pragma once
+
+#include <sley/detail/atomic.hpp>
+
+#include "base/check.hpp"
+#include "platform/futex_model.hpp"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <iostream>
+#include <streambuf>
+#include <string_view>
+#include <vector>
+
+// A check that fails ends the execution as a failed one.
+[[noreturn]] void sley::base::check_failed(const char* what, const char*, int) noexcept {
+  rl::ctx().fail_test(what, rl::test_result_user_assert_failed, $);
+  std::abort();  // relacy does not come back
+}
+
+namespace sley::model {
+
+// Base of all suites: the kernel that notes and locks sleep in.
+template <class Derived, unsigned Threads>
+struct suite : rl::test_suite<Derived, Threads> {
+  static constexpr int bound = 2;
+  static constexpr int random_schedules = 10'000;
+
+  suite() { platform::kernel = &kernel; }
+
+  platform::model_kernel kernel;
+};
+
+struct scenario {
+  const char* name;
+  int bound;
+  int random_schedules;
+  bool (*simulate)(rl::test_params&);
+};
+
+template <class Suite>
+scenario scenario_of() {
+  return {Suite::name, Suite::bound, Suite::random_schedules, &rl::simulate<Suite>};
+}
+
+// Keeps the beginning of what relacy prints. It must not allocate: within an execution relacy owns the
+// heap.
+class kept_output : std::streambuf {
+ public:
+  kept_output() { setp(text_, text_ + sizeof(text_)); }
+  std::ostream& stream() { return stream_; }
+  std::string_view text() const { return {pbase(), static_cast<std::size_t>(pptr() - pbase())}; }
+
+ private:
+  int overflow(int c) override { return c; }
+
+  char text_[200'000];
+  std::ostream stream_{this};
+};
+
+struct outcome {
+  bool passed = false;
+  unsigned long schedules = 0;
+  unsigned long weakened = 0;
+  char what[200] = {};
+};
+
+class model {
+ public:
+  model(const char* name, std::vector<scenario> scenarios, std::vector<const char*> mutations)
+      : name_(name), scenarios_(std::move(scenarios)), mutations_(std::move(mutations)) {}
+
+  int run(int argc, char** argv) const {
+    const auto is = [&](int i, const char* text) { return argc > i && std::strcmp(argv[i], text) == 0; };
+    if (is(1, "--list")) {
+      for (const char* mutation : mutations_) std::puts(mutation);
+      return 0;
+    }
+    if (is(1, "--mutate") && argc > 2) return catches(argv[2]) ? 0 : 1;
+    if (is(1, "--deep")) return passes(1, 50) ? 0 : 1;
+    bool ok = passes(0, 1);
+    for (const char* mutation : mutations_) ok = catches(mutation) && ok;
+    return ok ? 0 : 1;
+  }
+
+ private:
+  struct attempt {
+    const scenario* what;
+    bool symmetric;
+    bool random;
+    int bound;
+    int random_schedules;
+  };
+
+  bool passes(int more_switches, int more_random) const {
+    bool ok = true;
+    for (const attempt& a : attempts(more_switches, more_random)) {
+      const auto start = std::chrono::steady_clock::now();
+      const outcome o = in_child(a, nullptr);
+      const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+      std::printf("%s: %s, %s barriers, ", name_, a.what->name, a.symmetric ? "equal" : "one-sided");
+      if (a.random) {
+        std::printf("random");
+      } else {
+        std::printf("all with %d switches", a.bound);
+      }
+      std::printf(": %s, %lu schedules, %.2f s\n", o.passed ? "ok" : o.what, o.schedules, took.count());
+      std::fflush(stdout);
+      ok = o.passed && ok;
+    }
+    return ok;
+  }
+
+  // True if one of the scenarios fails with the mutation.
+  bool catches(const char* mutation) const {
+    unsigned long schedules = 0;
+    unsigned long weakened = 0;
+    for (const attempt& a : attempts(0, 1)) {
+      const outcome o = in_child(a, mutation);
+      schedules += o.schedules;
+      weakened += o.weakened;
+      if (!o.passed) {
+        std::printf("%s: without %s: caught by %s, %s barriers, after %lu schedules: %s\n", name_,
+                    mutation, a.what->name, a.symmetric ? "equal" : "one-sided", schedules, o.what);
+        std::fflush(stdout);
+        return true;
+      }
+    }
+    std::printf("%s: without %s: NOT CAUGHT in %lu schedules, %lu operations weakened\n", name_,
+                mutation, schedules, weakened);
+    std::fflush(stdout);
+    return false;
+  }
+
+  std::vector<attempt> attempts(int more_switches, int more_random) const {
+    std::vector<attempt> all;
+    for (const bool random : {true, false}) {
+      for (const scenario& s : scenarios_) {
+        for (const bool symmetric : {false, true}) {
+          all.push_back({&s, symmetric, random, s.bound + more_switches,
+                         s.random_schedules * more_random});
+        }
+      }
+    }
+    return all;
+  }
+
+  // Each attempt has a process of its own: relacy does not clean up after a failed execution.
+  outcome in_child(const attempt& a, const char* mutation) const {
+    int ends[2];
+    if (pipe(ends) != 0) std::abort();
+    std::fflush(stdout);
+    const pid_t child = fork();
+    if (child == 0) {
+      const outcome o = simulate(a, mutation);
+      const ssize_t written = write(ends[1], &o, sizeof(o));
+      _exit(written == sizeof(o) ? 0 : 1);
+    }
+    close(ends[1]);
+    outcome o;
+    if (read(ends[0], &o, sizeof(o)) != sizeof(o)) {
+      o = {};
+      std::strcpy(o.what, "the checker itself failed");
+    }
+    close(ends[0]);
+    int status = 0;
+    waitpid(child, &status, 0);
+    return o;
+  }
+
+  static outcome simulate(const attempt& a, const char* mutation) {
+    detail::mutated_label = mutation;
+    detail::barriers_are_symmetric = a.symmetric;
+    static kept_output progress;
+    static kept_output output;
+    rl::test_params params;
+    params.search_type =
+        a.random ? rl::random_scheduler_type : rl::fair_context_bound_scheduler_type;
+    params.context_bound = static_cast<unsigned>(a.bound);
+    params.iteration_count = static_cast<rl::iteration_t>(a.random_schedules);
+    params.execution_depth_limit = 1000;
+    params.progress_stream = &progress.stream();
+    params.output_stream = &output.stream();
+    // A failed execution is run again for its history, unless it is kept from the start.
+    params.collect_history = mutation != nullptr;
+    outcome o;
+    o.passed = a.what->simulate(params);
+    o.schedules = static_cast<unsigned long>(params.stop_iteration);
+    o.weakened = detail::weakened_operations;
+    std::snprintf(o.what, sizeof(o.what), "%s", rl::test_result_str(params.test_result));
+    if (!o.passed && mutation == nullptr) std::cerr << output.text() << std::endl;
+    return o;
+  }
+
+  const char* name_;
+  std::vector<scenario> scenarios_;
+  std::vector<const char*> mutations_;
+};
+
+}  // namespace sley::model

@@ -1,0 +1,117 @@
+// The run queue: with the owner pushing, popping and making room, and two thieves, each element is taken
+// once, and whoever takes it sees what was done to it before it was pushed.
+#include "parts/run_queue.hpp"
+
+#include "model/model.hpp"
+
+using namespace sley;
+
+namespace {
+
+struct element {
+  detail::plain<int> state;  // 1: made; 2: taken
+};
+
+void take(element* e) {
+  RL_ASSERT(e->state.get() == 1);
+  e->state.set(2);
+}
+
+template <class Derived, unsigned Threads, std::uint32_t Capacity, int Count>
+struct queue_suite : model::suite<Derived, Threads> {
+  using queue = parts::run_queue<element, Capacity>;
+
+  queue queues[Threads];  // one for each thread; the others steal from that of thread 0
+  element elements[Count];
+
+  // What does not fit is the global queue's, as far as the owner is concerned: taken at once.
+  void push(int i) {
+    element* e = &elements[i];
+    e->state.set(1);
+    while (!queues[0].push(e)) {
+      element* older[queue::half];
+      if (queues[0].take_half(older) == 0) continue;
+      for (element* o : older) take(o);
+      take(e);
+      return;
+    }
+  }
+
+  void pop_all(unsigned index) {
+    while (element* e = queues[index].pop()) take(e);
+  }
+
+  // True if something came.
+  bool steal(unsigned thief, unsigned victim) {
+    std::uint32_t stolen = 0;
+    element* e = queues[thief].steal_half_from(queues[victim], stolen);
+    RL_ASSERT((e != nullptr) == (stolen > 0));
+    if (e != nullptr) take(e);
+    return e != nullptr;
+  }
+
+  void after() {
+    for (queue& q : queues) RL_ASSERT(q.is_empty());
+    for (element& e : elements) RL_ASSERT(e.state.get() == 2);
+  }
+};
+
+struct each_element_is_taken_once : queue_suite<each_element_is_taken_once, 3, 4, 3> {
+  static constexpr const char* name = "each_element_is_taken_once";
+  static constexpr int bound = 2;
+
+  void thread(unsigned index) {
+    if (index == 0) {
+      for (int i = 0; i < 3; ++i) push(i);
+    } else {
+      steal(index, 0);
+    }
+    pop_all(index);
+  }
+};
+
+// The ring goes round, and a slot is written again while a thief is about to read it.
+struct a_full_ring_makes_room : queue_suite<a_full_ring_makes_room, 2, 2, 5> {
+  static constexpr const char* name = "a_full_ring_makes_room";
+  static constexpr int bound = 3;
+
+  void thread(unsigned index) {
+    if (index == 0) {
+      for (int i = 0; i < 5; ++i) push(i);
+    } else {
+      steal(index, 0);
+      steal(index, 0);
+    }
+    pop_all(index);
+  }
+};
+
+// A thief keeps what it does not run in its own queue, where the next thief finds it.
+struct stolen_elements_are_stolen_again : queue_suite<stolen_elements_are_stolen_again, 3, 4, 4> {
+  static constexpr const char* name = "stolen_elements_are_stolen_again";
+  static constexpr int bound = 2;
+
+  void before() {
+    for (int i = 0; i < 4; ++i) push(i);
+  }
+
+  void thread(unsigned index) {
+    if (index == 1) {
+      steal(1, 0);
+    } else if (index == 2) {
+      steal(2, 1);
+    }
+    pop_all(index);
+  }
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return model::model("run_queue",
+                      {model::scenario_of<each_element_is_taken_once>(),
+                       model::scenario_of<a_full_ring_makes_room>(),
+                       model::scenario_of<stolen_elements_are_stolen_again>()},
+                      {"RQ-1", "RQ-1@push", "RQ-1@grab", "RQ-1@steal_half_from", "RQ-2"})
+      .run(argc, argv);
+}

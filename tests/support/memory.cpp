@@ -1,0 +1,37 @@
+#include "support/memory.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <string>
+
+namespace sley_test {
+namespace {
+
+// The figure, in KiB, of a line like `VmRSS:   1234 kB`.
+std::size_t kilobytes(const char* path, const std::string& name) {
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);) {
+    if (line.compare(0, name.size(), name) == 0) {
+      return static_cast<std::size_t>(std::strtoull(line.c_str() + name.size(), nullptr, 10));
+    }
+  }
+  return 0;
+}
+
+}  // namespace
+
+std::size_t available_memory() { return kilobytes("/proc/meminfo", "MemAvailable:") * 1024; }
+
+std::size_t resident_memory() { return kilobytes("/proc/self/status", "VmRSS:") * 1024; }
+
+int as_many_as_fit(int wanted, std::size_t bytes_each) {
+  const std::size_t fitting = available_memory() / 2 / bytes_each;
+  if (static_cast<std::size_t>(wanted) <= fitting) return wanted;
+  std::printf("only %zu instead of %d: %zu MiB of memory are available\n", fitting, wanted,
+              available_memory() >> 20);
+  return static_cast<int>(std::max<std::size_t>(fitting, 1));
+}
+
+}  // namespace sley_test

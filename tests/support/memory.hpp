@@ -1,0 +1,18 @@
+// How much memory there is, and how much of it this process has.
+#pragma once
+
+#include <cstddef>
+
+namespace sley_test {
+
+// What the system could still give out without swapping (MemAvailable of /proc/meminfo), in bytes.
+std::size_t available_memory();
+
+// What this process has in memory (VmRSS of /proc/self/status), in bytes.
+std::size_t resident_memory();
+
+// As many things of a size as wanted, or as many as fit into half of what is available; says so on
+// stdout if that is fewer.
+int as_many_as_fit(int wanted, std::size_t bytes_each);
+
+}  // namespace sley_test

@@ -1,0 +1,35 @@
+// What the tests with very many goroutines share.
+#pragma once
+
+#include "support/harness.hpp"
+#include "support/memory.hpp"
+
+#include <cstdio>
+
+namespace sley_test {
+
+// Sanitizers keep records of their own for each stack, and are slow. (TSan has room for 100,000
+// fibers at most, ASan wants a shadow of each stack.)
+constexpr int at_most(int wanted) {
+  const int most = under_sanitizer ? 20000 : under_chaos ? 100000 : wanted;
+  return wanted < most ? wanted : most;
+}
+
+// Touches so many pages of stack, and returns their number.
+[[gnu::noinline]] inline int use_stack(int pages) {
+  volatile char page[4096];
+  page[0] = 1;
+  page[4095] = 1;
+  if (pages == 0) return 0;
+  return use_stack(pages - 1) + page[4095];
+}
+
+inline void print_memory(const char* when) {
+  const auto stats = sley::runtime::read_stats();
+  std::printf("%-22s %6zu MiB resident, %llu goroutines, %llu stacks, %llu MiB reserved for them\n",
+              when, resident_memory() >> 20, static_cast<unsigned long long>(stats.goroutines),
+              static_cast<unsigned long long>(stats.stacks),
+              static_cast<unsigned long long>(stats.stack_bytes_reserved >> 20));
+}
+
+}  // namespace sley_test
