@@ -104,7 +104,6 @@ bool run_due_timers(processor* p) noexcept {
   const std::int64_t first = set.first_ns.load_relaxed();
   if (first == never) return false;
   const std::int64_t now = platform::monotonic_ns();
-  p->clock_read_cycles = platform::cycle_counter();
   if (first > now) return false;
   bool fired = false;
   for (bool more = true; more;) {

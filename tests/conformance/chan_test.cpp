@@ -216,7 +216,7 @@ GO_TEST(chan, workers_between_two_channels_lose_nothing) {
     });
   }
   std::int64_t expected = 0;
-  sley::go([&] {
+  sley::go([&, tasks, results] {
     for (int i = 0; i < items; ++i) {
       const int value = primes[static_cast<std::size_t>(i) % primes.size()];
       expected += value;

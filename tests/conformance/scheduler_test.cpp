@@ -88,8 +88,8 @@ GO_TEST(scheduler, goroutines_started_by_each_other_after_a_load_run_at_once) {
     sley::wait_group load;
     for (unsigned p = 0; p < processors; ++p) {
       load.go([] {
-        volatile int x = 0;
-        for (int i = 0; i < 200000; ++i) x = x + i;
+        volatile unsigned x = 0;
+        for (unsigned i = 0; i < 200000; ++i) x = x + i;
       });
     }
     load.wait();

@@ -312,7 +312,7 @@ GO_TEST(select_api, no_value_is_leaked_or_destroyed_twice) {
 GO_TEST(select_api, many_cases_in_one_call) {
   std::array<chan<int>, 10> c;
   for (std::size_t chosen = 0; chosen < c.size(); ++chosen) {
-    go_until_parked([&c, chosen] {
+    go_until_parked([c, chosen] {
       EXPECT_EQ(select(on_receive(c[0]), on_receive(c[1]), on_receive(c[2]), on_receive(c[3]),
                        on_receive(c[4]), on_receive(c[5]), on_receive(c[6]), on_receive(c[7]),
                        on_receive(c[8]), on_receive(c[9])),

@@ -270,7 +270,7 @@ GO_TEST(select, every_form_of_send_meets_every_form_of_receive_in_either_order) 
       for (const bool send_first : {true, false}) {
         for (const bool other_parks : {true, false}) {
           const chan<int> c;
-          const auto first = [&] { send_first ? send(c) : receive(c); };
+          const auto first = [=] { send_first ? send(c) : receive(c); };
           if (other_parks) {
             go_until_parked(first);
           } else {

@@ -76,7 +76,7 @@ GO_TEST(timer, ten_thousand_sleepers_all_wake) {
 GO_TEST(timer, callbacks_may_arm_the_next_and_sleep) {
   std::atomic<int> left{10};
   sley::chan<void> done;
-  std::function<void()> next = [&] {
+  std::function<void()> next = [&, done] {
     if (--left >= 0) {
       sley::after_func(0ns, next);
       sleep_for(20ms);

@@ -236,7 +236,7 @@ class ProblemTest(unittest.TestCase):
         for thread in churners:
             thread.start()
         try:
-            for _ in range(15):
+            for _ in range(8):
                 done = run("-j", "3", self.root)
                 self.assertGreaterEqual(totals(done.stdout).lines, 1000 + 400)
         finally:

@@ -7,11 +7,11 @@
 //   name_model --deep           the scenarios alone, with one more context switch and more random runs
 //
 // A mutation weakens the orders that carry a label, in all of the part or in one function of it: see
-// mutated_label in <sley/detail/atomic.hpp>.
+// mutated_label in <sley/detail/atomic.hpp>. Some leave out a step instead, or do it too early.
 //
-// A scenario is an rl::test_suite with `static constexpr const char* name` and, if it is too large or too
-// small for the usual ones, `static constexpr int bound` (forced context switches in the full search).
-// Each runs with both kinds of barriers, in a bounded full search and with random schedules.
+// A scenario is a suite (below) with a name, and with other bounds if the usual ones make it too large or
+// too small. It runs with random schedules and with all those of a bounded number of forced context
+// switches; with both kinds of barriers, if it has any.
 #pragma once
 
 #include <sley/detail/atomic.hpp>
@@ -43,23 +43,43 @@ namespace sley::model {
 template <class Derived, unsigned Threads>
 struct suite : rl::test_suite<Derived, Threads> {
   static constexpr int bound = 2;
-  static constexpr int random_schedules = 10'000;
+  static constexpr int random_schedules = 20'000;
+  static constexpr bool has_barriers = false;
 
   suite() { platform::kernel = &kernel; }
 
   platform::model_kernel kernel;
 };
 
+// True if the run leaves out the step of this name, for steps of a protocol that are no order: a model
+// asks at the step, and lists the name among its mutations.
+inline bool is_left_out(const char* step) {
+  return detail::mutation_of(step, "") != detail::mutation::none;
+}
+
+// Memory of an execution: a use after destroy() fails it.
+template <class T>
+T* make() {
+  return ::new (rl::ctx().alloc(sizeof(T), false, $)) T;
+}
+template <class T>
+void destroy(T* object) {
+  object->~T();
+  rl::ctx().free(object, false, $);
+}
+
 struct scenario {
   const char* name;
   int bound;
   int random_schedules;
+  bool has_barriers;
   bool (*simulate)(rl::test_params&);
 };
 
 template <class Suite>
 scenario scenario_of() {
-  return {Suite::name, Suite::bound, Suite::random_schedules, &rl::simulate<Suite>};
+  return {Suite::name, Suite::bound, Suite::random_schedules, Suite::has_barriers,
+          &rl::simulate<Suite>};
 }
 
 // Keeps the beginning of what relacy prints. It must not allocate: within an execution relacy owns the
@@ -111,13 +131,18 @@ class model {
     int random_schedules;
   };
 
+  static const char* barriers_of(const attempt& a) {
+    if (!a.what->has_barriers) return "";
+    return a.symmetric ? "equal barriers, " : "one-sided barriers, ";
+  }
+
   bool passes(int more_switches, int more_random) const {
     bool ok = true;
     for (const attempt& a : attempts(more_switches, more_random)) {
       const auto start = std::chrono::steady_clock::now();
       const outcome o = in_child(a, nullptr);
       const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
-      std::printf("%s: %s, %s barriers, ", name_, a.what->name, a.symmetric ? "equal" : "one-sided");
+      std::printf("%s: %s, %s", name_, a.what->name, barriers_of(a));
       if (a.random) {
         std::printf("random");
       } else {
@@ -139,8 +164,8 @@ class model {
       schedules += o.schedules;
       weakened += o.weakened;
       if (!o.passed) {
-        std::printf("%s: without %s: caught by %s, %s barriers, after %lu schedules: %s\n", name_,
-                    mutation, a.what->name, a.symmetric ? "equal" : "one-sided", schedules, o.what);
+        std::printf("%s: without %s: caught by %s, %safter %lu schedules: %s\n", name_,
+                    mutation, a.what->name, barriers_of(a), schedules, o.what);
         std::fflush(stdout);
         return true;
       }
@@ -153,9 +178,10 @@ class model {
 
   std::vector<attempt> attempts(int more_switches, int more_random) const {
     std::vector<attempt> all;
-    for (const bool random : {true, false}) {
-      for (const scenario& s : scenarios_) {
+    for (const scenario& s : scenarios_) {
+      for (const bool random : {true, false}) {
         for (const bool symmetric : {false, true}) {
+          if (symmetric && !s.has_barriers) continue;
           all.push_back({&s, symmetric, random, s.bound + more_switches,
                          s.random_schedules * more_random});
         }

@@ -105,13 +105,79 @@ struct stolen_elements_are_stolen_again : queue_suite<stolen_elements_are_stolen
   }
 };
 
+// What RQ-2 hands over is that a consumer has read its slots. Relacy has no loads that are put off, so a
+// slot that is read too late can't be seen directly; what can is whether all that a consumer did before
+// it took an element is over when its slot is written again.
+struct a_slot_is_read_before_it_is_written_again
+    : queue_suite<a_slot_is_read_before_it_is_written_again, 2, 2, 3> {
+  static constexpr const char* name = "a_slot_is_read_before_it_is_written_again";
+  static constexpr int bound = 4;
+
+  detail::plain<int> reading;
+
+  void before() {
+    push(0);
+    push(1);
+  }
+
+  void thread(unsigned index) {
+    if (index == 0) {
+      elements[2].state.set(1);
+      if (queues[0].push(&elements[2])) {
+        RL_ASSERT(reading.get() == 1);
+      } else {
+        take(&elements[2]);
+      }
+    } else if (index == 1) {
+      reading.set(1);
+      steal(1, 0);
+    }
+    pop_all(index);
+  }
+};
+
+// The same where the slots are those of a thief, which another thief has emptied.
+struct a_thief_writes_slots_that_were_read
+    : queue_suite<a_thief_writes_slots_that_were_read, 3, 2, 2> {
+  static constexpr const char* name = "a_thief_writes_slots_that_were_read";
+  static constexpr int bound = 4;
+
+  detail::plain<int> reading;
+
+  // Thread 1 is the thief; one element is in its queue, the other in that of thread 0.
+  void before() {
+    push(0);
+    elements[1].state.set(1);
+    queues[1].push(&elements[1]);
+  }
+
+  void thread(unsigned index) {
+    if (index == 2) {
+      reading.set(1);
+      steal(2, 1);
+    } else if (index == 1) {
+      if (element* own = queues[1].pop()) {
+        take(own);
+      } else {
+        steal(1, 0);
+        RL_ASSERT(reading.get() == 1);
+      }
+    } else {
+      pop_all(0);
+    }
+  }
+};
+
 }  // namespace
 
 int main(int argc, char** argv) {
   return model::model("run_queue",
                       {model::scenario_of<each_element_is_taken_once>(),
                        model::scenario_of<a_full_ring_makes_room>(),
-                       model::scenario_of<stolen_elements_are_stolen_again>()},
-                      {"RQ-1", "RQ-1@push", "RQ-1@grab", "RQ-1@steal_half_from", "RQ-2"})
+                       model::scenario_of<stolen_elements_are_stolen_again>(),
+                       model::scenario_of<a_slot_is_read_before_it_is_written_again>(),
+                       model::scenario_of<a_thief_writes_slots_that_were_read>()},
+                      {"RQ-1", "RQ-1@push", "RQ-1@grab", "RQ-1@steal_half_from", "RQ-2", "RQ-2@push",
+                       "RQ-2@grab", "RQ-2@grab.release", "RQ-2@steal_half_from"})
       .run(argc, argv);
 }

@@ -1,0 +1,19 @@
+// For models of what uses the runtime's lock: its slow way, and the table of sleepers that it needs.
+#pragma once
+
+#include "model/model.hpp"
+
+#include "parts/lock.cpp"
+
+namespace sley::model {
+
+template <class Derived, unsigned Threads>
+struct locking_suite : suite<Derived, Threads> {
+  static constexpr bool has_barriers = true;
+
+  locking_suite() { detail::lock_sleepers.place = &sleepers; }
+
+  detail::atomic<std::uint32_t> sleepers;
+};
+
+}  // namespace sley::model

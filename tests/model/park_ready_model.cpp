@@ -1,0 +1,132 @@
+// Park against ready: a goroutine queues itself under a lock and parks; whoever finds it there makes it
+// ready, and yet another machine may run it. Nobody may touch its context before it is saved, and it is
+// resumed exactly once. The verbs are those of src/runtime/park.cpp, cut down to what is shared.
+#include "parts/next_slot.hpp"
+#include "parts/run_queue.hpp"
+
+#include "model/locks.hpp"
+
+using namespace sley;
+
+namespace {
+
+struct goroutine {
+  detail::plain<int> context;  // 1: saved; 2: resumed
+};
+
+struct machine {
+  parts::next_slot<goroutine> next;
+  parts::run_queue<goroutine, 2> queue;
+};
+
+template <class Derived, unsigned Threads>
+struct park_suite : model::locking_suite<Derived, Threads> {
+  detail::lock channel;
+  detail::plain<goroutine*> waiter;  // under the lock, like the value
+  detail::plain<int> value;
+  machine machines[Threads];
+
+  // The goroutine runs on the machine of the calling thread, which does something else once it has
+  // parked. True if there was no need to.
+  bool receive(goroutine* g) {
+    channel.acquire();
+    if (value.get() != 0) {
+      channel.release();
+      return true;
+    }
+    waiter.set(g);
+    park_and_release(g);
+    return false;
+  }
+
+  // The switch, and the after-switch action that the next goroutine does for this one.
+  void park_and_release(goroutine* g) {
+    const bool too_early = model::is_left_out("save before release");
+    if (too_early) channel.release();
+    g->context.set(1);
+    if (!too_early) channel.release();
+  }
+
+  void send(unsigned index) {
+    channel.acquire();
+    value.set(1);
+    goroutine* g = waiter.get();
+    waiter.set(nullptr);
+    channel.release();
+    if (g != nullptr) ready(machines[index], g);
+  }
+
+  void ready(machine& m, goroutine* g) {
+    goroutine* displaced = m.next.put(g);
+    if (displaced != nullptr) RL_ASSERT(m.queue.push(displaced));
+  }
+
+  void resume(goroutine* g) {
+    RL_ASSERT(g->context.get() == 1);
+    g->context.set(2);
+  }
+};
+
+// The waker runs it, or a thief does.
+struct ready_follows_park : park_suite<ready_follows_park, 3> {
+  static constexpr const char* name = "ready_follows_park";
+  static constexpr int bound = 4;
+
+  goroutine g;
+  bool went_on = false;
+
+  void thread(unsigned index) {
+    if (index == 0) {
+      went_on = receive(&g);
+    } else if (index == 1) {
+      send(1);
+      if (goroutine* next = machines[1].next.take()) resume(next);
+    } else if (goroutine* next = machines[1].next.take()) {
+      resume(next);
+    }
+  }
+
+  void after() { RL_ASSERT(g.context.get() == (went_on ? 0 : 2)); }
+};
+
+// Another goroutine is made ready behind it and displaces it into the queue, where a thief finds it.
+struct a_thief_resumes_it : park_suite<a_thief_resumes_it, 3> {
+  static constexpr const char* name = "a_thief_resumes_it";
+  static constexpr int bound = 3;
+
+  goroutine g;
+  goroutine other;
+  bool went_on = false;
+
+  void thread(unsigned index) {
+    if (index == 0) {
+      went_on = receive(&g);
+    } else if (index == 1) {
+      other.context.set(1);
+      send(1);
+      ready(machines[1], &other);
+      if (goroutine* next = machines[1].next.take()) resume(next);
+      while (goroutine* next = machines[1].queue.pop()) resume(next);
+    } else {
+      std::uint32_t stolen = 0;
+      goroutine* next = machines[2].queue.steal_half_from(machines[1].queue, stolen);
+      if (next != nullptr) resume(next);
+    }
+  }
+
+  void after() {
+    RL_ASSERT(g.context.get() == (went_on ? 0 : 2));
+    RL_ASSERT(other.context.get() == 2);
+  }
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return model::model("park_ready",
+                      {model::scenario_of<ready_follows_park>(),
+                       model::scenario_of<a_thief_resumes_it>()},
+                      {"save before release", "LK-1", "LK-1@release", "LK-1@acquire", "LK-2", "RN-1",
+                       "RN-1@put", "RN-1@take", "RQ-1"})
+      .run(argc, argv);
+}

@@ -1,0 +1,123 @@
+// Waiting for timers: the poller sleeps until the earliest timer that it knows of, and who arms an
+// earlier one wakes it. The verbs are those of src/runtime/poll.cpp, over the real note. A poller that
+// sleeps although an earlier timer is armed is a deadlock here: nobody else will wake it.
+#include "parts/note.hpp"
+
+#include "model/model.hpp"
+
+using namespace sley;
+
+namespace {
+
+constexpr std::int64_t soon_ns = 10;
+constexpr std::int64_t late_ns = 100;
+constexpr std::int64_t never = INT64_MAX;
+
+template <class Derived, unsigned Threads>
+struct poll_suite : model::suite<Derived, Threads> {
+  static constexpr bool has_barriers = true;
+
+  detail::atomic<std::int64_t> first_ns[2];  // of two processors' heaps
+  detail::atomic<bool> has_poller;
+  detail::atomic<std::int64_t> poll_until_ns;
+  parts::note poll_note;
+  detail::plain<int> sleeping;  // touched by the one poller
+
+  void before() {
+    first_ns[0].store_relaxed(late_ns);
+    first_ns[1].store_relaxed(never);
+  }
+
+  std::int64_t earliest_timer() {
+    return std::min(first_ns[0].load_relaxed(), first_ns[1].load_relaxed());
+  }
+
+  bool claim_poller() {
+    bool expected = false;
+    return !has_poller.load_relaxed() && has_poller.cas_acq_rel(expected, true, "PL-2");
+  }
+
+  // The real one sleeps until the earliest timer. Here a sleep that may be ended by the timer that is
+  // soon has a deadline, and one that may not has none.
+  void sleep_as_poller(std::int64_t until_ns, bool ends_by_itself) {
+    sleeping.set(1);
+    poll_note.clear();
+    poll_until_ns.store_relaxed(until_ns);
+    detail::heavy_barrier("PL-1");
+    const std::int64_t deadline_ns = std::min(until_ns, earliest_timer());
+    poll_note.sleep(ends_by_itself || deadline_ns <= soon_ns ? deadline_ns : never);
+    poll_until_ns.store_relaxed(0);
+    sleeping.set(0);
+    bool expected = true;
+    has_poller.cas_acq_rel(expected, false, "PL-2");
+  }
+
+  // Where nobody polls yet, whoever begins to will look at the timer.
+  void timer_armed(std::int64_t when_ns) {
+    detail::light_barrier("PL-1");
+    const std::int64_t until = poll_until_ns.load_relaxed();
+    if (until != 0 && when_ns < until) poll_note.wake();
+  }
+
+  void arm(std::int64_t when_ns) {
+    first_ns[1].store_relaxed(when_ns);
+    timer_armed(when_ns);
+  }
+};
+
+// PL-1.
+struct arming_races_with_polling : poll_suite<arming_races_with_polling, 2> {
+  static constexpr const char* name = "arming_races_with_polling";
+  static constexpr int bound = 6;
+
+  void thread(unsigned index) {
+    if (index == 0) {
+      arm(soon_ns);
+    } else {
+      const std::int64_t until = earliest_timer();
+      RL_ASSERT(claim_poller());
+      sleep_as_poller(until, false);
+    }
+  }
+};
+
+// The wake that was meant for one sleep may come when that is over: it must not get lost if the next
+// sleep needs it. The note is cleared while somebody may still be about to wake it.
+struct a_late_wake_is_not_lost : poll_suite<a_late_wake_is_not_lost, 2> {
+  static constexpr const char* name = "a_late_wake_is_not_lost";
+  static constexpr int bound = 6;
+
+  void thread(unsigned index) {
+    if (index == 0) {
+      arm(soon_ns);
+    } else {
+      for (const bool ends_by_itself : {true, false}) {
+        const std::int64_t until = earliest_timer();
+        RL_ASSERT(claim_poller());
+        sleep_as_poller(until, ends_by_itself);
+      }
+    }
+  }
+};
+
+// PL-2. Whoever polls next does so after the one before.
+struct one_poller_at_a_time : poll_suite<one_poller_at_a_time, 2> {
+  static constexpr const char* name = "one_poller_at_a_time";
+  static constexpr int bound = 4;
+
+  void thread(unsigned) {
+    if (claim_poller()) sleep_as_poller(earliest_timer(), true);
+  }
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return model::model("poll",
+                      {model::scenario_of<one_poller_at_a_time>(),
+                       model::scenario_of<arming_races_with_polling>(),
+                       model::scenario_of<a_late_wake_is_not_lost>()},
+                      {"PL-1", "PL-1@timer_armed", "PL-1@sleep_as_poller", "PL-2",
+                       "PL-2@claim_poller", "PL-2@sleep_as_poller"})
+      .run(argc, argv);
+}

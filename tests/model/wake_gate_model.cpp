@@ -1,0 +1,220 @@
+// The wake gate, between submitters and machines that search or go idle. The verbs are those of
+// src/runtime/wake.cpp and find_runnable.cpp, cut down to what touches the gate: work is a number of
+// goroutines in one queue, and a machine that runs one keeps its processor for good, so whatever work is
+// left must be found by another machine. Work that waits while all machines sleep is a deadlock.
+//
+// What the lock of the scheduler does there is done here by steps that nothing interrupts but that order
+// nothing either, so that the gate has to do without the lock's orders.
+#include "parts/note.hpp"
+#include "parts/wake_gate.hpp"
+
+#include "model/model.hpp"
+
+using namespace sley;
+
+namespace {
+
+template <class Derived, unsigned Threads, std::uint32_t Work>
+struct gate_suite : model::suite<Derived, Threads> {
+  static constexpr bool has_barriers = true;
+
+  struct machine {
+    parts::note note;
+    detail::atomic<bool> is_listed;  // among the idle machines
+    bool is_searching = false;
+  };
+
+  parts::wake_gate gate;
+  detail::atomic<std::uint32_t> queue;            // goroutines that wait
+  detail::atomic<std::uint32_t> idle_processors;  // on their list
+  detail::atomic<std::uint32_t> taken;
+  machine machines[2 * Threads];  // those made on the way are in the second half
+  unsigned made = 0;
+  unsigned made_by[Threads] = {};
+  bool first_submits = false;  // the goroutine that is run first submits another
+
+  // All processors are in use but `idle`.
+  void start(std::uint32_t procs, std::uint32_t idle) {
+    gate.start(procs);
+    for (std::uint32_t i = idle; i < procs; ++i) gate.leave_idle();
+    idle_processors.store_relaxed(idle);
+  }
+
+  void submit() {
+    queue.add_relaxed(1);
+    if (gate.wake_needed()) wake_p();
+  }
+
+  bool take_work() {
+    std::uint32_t seen = queue.load_relaxed();
+    while (seen != 0) {
+      if (queue.cas_relaxed(seen, seen - 1)) return true;
+    }
+    return false;
+  }
+
+  bool pop_idle() {
+    rl::preemption_disabler locked(rl::ctx());
+    std::uint32_t seen = 0;
+    while (!idle_processors.cas_relaxed(seen, seen - (seen != 0))) {
+    }
+    if (seen != 0) gate.leave_idle();
+    return seen != 0;
+  }
+
+  // Null if none is on the list.
+  machine* pop_idle_machine() {
+    for (machine& m : machines) {
+      bool listed = true;
+      if (m.is_listed.cas_relaxed(listed, false)) return &m;
+    }
+    return nullptr;
+  }
+
+  void wake_p() {
+    while (gate.claim_search()) {
+      if (!pop_idle()) {
+        if (!gate.claim_failed() || model::is_left_out("WG-2 claim again")) return;
+      } else if (machine* m = pop_idle_machine()) {
+        m->is_searching = true;
+        m->note.wake();
+        return;
+      } else {
+        ++made_by[rl::thread_index()];  // a thread that will begin to run some time
+        return;
+      }
+    }
+  }
+
+  // A thread of the model plays the machines that it made, once it has nothing else to do.
+  void run_made_machines() {
+    unsigned& mine = made_by[rl::thread_index()];
+    while (mine != 0) {
+      --mine;
+      machine& m = machines[Threads + made++];
+      m.is_searching = true;
+      find_runnable(m);
+    }
+  }
+
+  void give_up_p(machine& m) {
+    {
+      rl::preemption_disabler locked(rl::ctx());
+      idle_processors.add_relaxed(1);
+      static_cast<void>(gate.go_idle(m.is_searching));
+    }
+    m.is_searching = false;
+    detail::heavy_barrier("WG-1");
+  }
+
+  bool take_up_search(machine& m) {
+    if (!pop_idle()) return false;
+    gate.search_anyway();
+    m.is_searching = true;
+    return true;
+  }
+
+  // False if all is done.
+  bool stop_m(machine& m) {
+    m.is_listed.store_relaxed(true);
+    if (taken.add_relaxed(0) == Work) return false;
+    m.note.sleep();
+    m.note.clear();
+    return taken.add_relaxed(0) != Work;
+  }
+
+  void search(machine& m) {
+    if (!m.is_searching && gate.start_searching()) m.is_searching = true;
+  }
+
+  // A machine with a processor, until it has a goroutine, which it runs for ever.
+  void find_runnable(machine& m) {
+    for (;;) {
+      search(m);
+      if (m.is_searching && take_work()) break;
+      give_up_p(m);
+      if (queue.load_relaxed() != 0 && take_up_search(m)) continue;
+      if (!stop_m(m)) return;
+    }
+    m.is_searching = false;
+    if (gate.found_work() && !model::is_left_out("WG-2 wake the next")) wake_p();
+    const std::uint32_t before = taken.add_relaxed(1);
+    if (before == 0 && first_submits) submit();
+    if (before + 1 < Work) return;
+    for (machine& other : machines) other.note.wake();  // the end of the model
+  }
+
+  void after() { RL_ASSERT(taken.load_relaxed() == Work); }
+};
+
+// WG-1. One processor runs what submits, the other is about to be given up.
+struct submit_races_with_going_idle : gate_suite<submit_races_with_going_idle, 2, 1> {
+  static constexpr const char* name = "submit_races_with_going_idle";
+  static constexpr int bound = 6;
+
+  void before() { start(2, 0); }
+
+  void thread(unsigned index) {
+    if (index == 0) {
+      submit();
+    } else {
+      find_runnable(machines[1]);
+    }
+    run_made_machines();
+  }
+};
+
+// WG-2. The second submission relies on the searcher that there is, or that the first one woke; when that
+// one finds the first goroutine, it must wake another for the second.
+struct who_finds_work_wakes_the_next : gate_suite<who_finds_work_wakes_the_next, 3, 2> {
+  static constexpr const char* name = "who_finds_work_wakes_the_next";
+  static constexpr int bound = 3;
+
+  void before() { start(3, 1); }
+
+  void thread(unsigned index) {
+    if (index == 0) {
+      submit();
+      submit();
+    } else if (index == 1) {
+      find_runnable(machines[1]);
+    } else if (stop_m(machines[2])) {
+      find_runnable(machines[2]);
+    }
+    run_made_machines();
+  }
+};
+
+// A machine takes back the processor that it gave up just when the submitter has claimed a search for it,
+// and finds the work. Meanwhile another processor becomes idle, and the next submission relies on the
+// claim: when that fails, it must be made again.
+struct a_claim_that_fails_is_not_forgotten : gate_suite<a_claim_that_fails_is_not_forgotten, 3, 2> {
+  static constexpr const char* name = "a_claim_that_fails_is_not_forgotten";
+  static constexpr int bound = 3;
+
+  void before() {
+    start(3, 0);
+    first_submits = true;
+  }
+
+  void thread(unsigned index) {
+    if (index == 0) {
+      submit();
+    } else {
+      find_runnable(machines[index]);
+    }
+    run_made_machines();
+  }
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return model::model("wake_gate",
+                      {model::scenario_of<submit_races_with_going_idle>(),
+                       model::scenario_of<who_finds_work_wakes_the_next>(),
+                       model::scenario_of<a_claim_that_fails_is_not_forgotten>()},
+                      {"WG-1", "WG-1@wake_needed", "WG-1@give_up_p", "WG-2 wake the next",
+                       "WG-2 claim again"})
+      .run(argc, argv);
+}
