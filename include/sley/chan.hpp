@@ -88,7 +88,8 @@ class chan_handle {
     return a.ref_.core() == b.ref_.core();
   }
 
-  const chan_ref& ref() const noexcept { return ref_; }
+  const chan_ref& ref() const& noexcept { return ref_; }
+  chan_ref&& ref() && noexcept { return std::move(ref_); }
 
  protected:
   chan_handle() noexcept = default;
@@ -252,6 +253,8 @@ class timer_ref;
 template <class T>
 class send_chan : public detail::sending<T, detail::chan_handle> {
  public:
+  using value_type = T;
+
   send_chan(std::nullptr_t = nullptr) noexcept {}  // the nil channel
 
  private:
@@ -264,6 +267,8 @@ class send_chan : public detail::sending<T, detail::chan_handle> {
 template <class T>
 class recv_chan : public detail::receiving<T, detail::chan_handle> {
  public:
+  using value_type = T;
+
   recv_chan(std::nullptr_t = nullptr) noexcept {}  // the nil channel
 
  private:
@@ -280,6 +285,8 @@ class chan : public detail::receiving<T, detail::sending<T, detail::chan_handle>
   using base = detail::receiving<T, detail::sending<T, detail::chan_handle>>;
 
  public:
+  using value_type = T;
+
   chan() : chan(std::size_t{0}) {}
   // Unbuffered if capacity is 0. Throws std::length_error for a negative or absurd capacity before
   // anything is allocated, std::bad_alloc when there is no memory.

@@ -40,8 +40,9 @@ struct future_state {
       std::is_void_v<R>, char,
       std::conditional_t<std::is_reference_v<R>, std::remove_reference_t<R>*, R>>;
 
+  // What f holds is destroyed before the result is there.
   template <class F>
-  void run(F&& f) {
+  void run(F& f) {
     // The result is set also when the goroutine leaves f by exit(): as a broken promise.
     struct setter {
       future_state* state;
@@ -53,14 +54,15 @@ struct future_state {
         state->done.set();
       }
     } guard{this};
+    auto local = std::move(f);
     try {
       if constexpr (std::is_void_v<R>) {
-        std::invoke(std::forward<F>(f));
+        std::invoke(std::move(local));
         value.emplace();
       } else if constexpr (std::is_reference_v<R>) {
-        value.emplace(&std::invoke(std::forward<F>(f)));
+        value.emplace(&std::invoke(std::move(local)));
       } else {
-        value.emplace(std::invoke(std::forward<F>(f)));
+        value.emplace(std::invoke(std::move(local)));
       }
     } catch (const abi::__forced_unwind&) {
       throw;
@@ -133,7 +135,7 @@ auto async(F&& f, Args&&... args) {
   using result = std::invoke_result_t<std::decay_t<F>, std::decay_t<Args>...>;
   auto state = std::make_shared<detail::future_state<result>>();
   go([state, call = detail::bind_task(std::forward<F>(f), std::forward<Args>(args)...)]() mutable {
-    state->run(std::move(call));
+    state->run(call);
   });
   return future<result>(std::move(state));
 }

@@ -25,16 +25,46 @@ struct nothing {
   void operator()(auto&&...) const noexcept {}
 };
 
+template <class Channel>
+using value_of = typename std::remove_cvref_t<Channel>::value_type;
+
+template <class Channel>
+concept channel_handle = std::is_base_of_v<chan_handle, std::remove_cvref_t<Channel>>;
+template <class Channel>
+concept receiving_handle = channel_handle<Channel> && requires(const Channel& c) { c.receive(); };
+template <class Channel>
+concept sending_handle = channel_handle<Channel> && requires(const Channel& c) { c.close(); };
+template <class Channel, class V>
+concept sends = sending_handle<Channel> && !std::is_void_v<value_of<Channel>> &&
+                std::is_convertible_v<V, value_of<Channel>>;
+template <class Channel>
+concept sends_signals = sending_handle<Channel> && std::is_void_v<value_of<Channel>>;
+
+// The channel of a case whose handle outlives the select, as that of an lvalue does. Counting one more
+// reference would cost as much as locking the channel.
+class borrowed_ref {
+ public:
+  borrowed_ref(const chan_ref& ref) noexcept : core_(ref.core()) {}
+  chan_core* core() const noexcept { return core_; }
+
+ private:
+  chan_core* core_;
+};
+
+// What a case made from this handle keeps of it: of a temporary, the reference itself.
+template <class Channel>
+using case_ref = std::conditional_t<std::is_lvalue_reference_v<Channel>, borrowed_ref, chan_ref>;
+
 // A case of a select; each kind fills in its part of the erased call and runs its function after.
-template <class T, class F>
+template <class T, class F, class Ref>
 class receive_case {
  public:
   static constexpr bool is_channel_case = true;
 
-  receive_case(recv_chan<T> channel, F f) : channel_(std::move(channel)), f_(std::move(f)) {}
+  receive_case(Ref channel, F f) : channel_(std::move(channel)), f_(std::move(f)) {}
 
   select_case erased() noexcept {
-    return {channel_.ref().core(), slot(), case_kind::receive, false};
+    return {channel_.core(), &slot_.value, case_kind::receive, false};
   }
   void run(bool received) {
     if constexpr (std::is_void_v<T>) {
@@ -45,34 +75,24 @@ class receive_case {
   }
 
  private:
-  void* slot() noexcept {
-    if constexpr (std::is_void_v<T>) {
-      return nullptr;
-    } else {
-      return &slot_.value;
-    }
-  }
-
-  recv_chan<T> channel_;
+  Ref channel_;
   [[no_unique_address]] F f_;
   receive_slot<element<T>> slot_;
 };
 
-template <class T, class F>
+template <class T, class F, class Ref>
 class send_case {
  public:
   static constexpr bool is_channel_case = true;
 
-  send_case(send_chan<T> channel, element<T> value, F f)
+  send_case(Ref channel, element<T> value, F f)
       : channel_(std::move(channel)), value_(std::move(value)), f_(std::move(f)) {}
 
-  select_case erased() noexcept {
-    return {channel_.ref().core(), &value_, case_kind::send, false};
-  }
+  select_case erased() noexcept { return {channel_.core(), &value_, case_kind::send, false}; }
   void run(bool) { std::invoke(f_); }
 
  private:
-  send_chan<T> channel_;
+  Ref channel_;
   element<T> value_;
   [[no_unique_address]] F f_;
 };
@@ -142,35 +162,31 @@ class select_call {
 }  // namespace detail
 
 // A case that receives: f(std::optional<T>), nullopt once the channel is closed and drained;
-// f(bool received) for chan<void>. A nil channel's case never fires.
-template <class T, class F = detail::nothing>
-auto on_receive(const recv_chan<T>& channel, F f = {}) {
-  return detail::receive_case<T, F>(channel, std::move(f));
-}
-template <class T, class F = detail::nothing>
-auto on_receive(const chan<T>& channel, F f = {}) {
-  return detail::receive_case<T, F>(channel, std::move(f));
+// f(bool received) for chan<void>. A nil channel's case never fires. The channel is a chan or a
+// recv_chan; a handle that is not a temporary must outlive the select, as it does when the case is
+// written in the call.
+template <class Channel, class F = detail::nothing>
+  requires detail::receiving_handle<Channel>
+auto on_receive(Channel&& channel, F f = {}) {
+  return detail::receive_case<detail::value_of<Channel>, F, detail::case_ref<Channel>>(
+      std::forward<Channel>(channel).ref(), std::move(f));
 }
 
-// A case that sends the value and then calls f(). The value is lost if another case is chosen. A
-// closed channel's case, if chosen, throws channel_closed out of select.
-template <class T, class V, class F = detail::nothing>
-  requires(!std::is_void_v<T> && std::is_convertible_v<V, T>)
-auto on_send(const send_chan<T>& channel, V&& value, F f = {}) {
-  return detail::send_case<T, F>(channel, static_cast<T>(std::forward<V>(value)), std::move(f));
+// A case that sends the value, converted to the channel's type, and then calls f(). The value is lost if
+// another case is chosen. A closed channel's case, if chosen, throws channel_closed out of select. The
+// channel is a chan or a send_chan, as for on_receive.
+template <class Channel, class V, class F = detail::nothing>
+  requires detail::sends<Channel, V>
+auto on_send(Channel&& channel, V&& value, F f = {}) {
+  using type = detail::value_of<Channel>;
+  return detail::send_case<type, F, detail::case_ref<Channel>>(
+      std::forward<Channel>(channel).ref(), static_cast<type>(std::forward<V>(value)), std::move(f));
 }
-template <class T, class V, class F = detail::nothing>
-  requires(!std::is_void_v<T> && std::is_convertible_v<V, T>)
-auto on_send(const chan<T>& channel, V&& value, F f = {}) {
-  return detail::send_case<T, F>(channel, static_cast<T>(std::forward<V>(value)), std::move(f));
-}
-template <class F = detail::nothing>
-auto on_send(const send_chan<void>& channel, F f = {}) {
-  return detail::send_case<void, F>(channel, char{}, std::move(f));
-}
-template <class F = detail::nothing>
-auto on_send(const chan<void>& channel, F f = {}) {
-  return detail::send_case<void, F>(channel, char{}, std::move(f));
+template <class Channel, class F = detail::nothing>
+  requires detail::sends_signals<Channel>
+auto on_send(Channel&& channel, F f = {}) {
+  return detail::send_case<void, F, detail::case_ref<Channel>>(
+      std::forward<Channel>(channel).ref(), char{}, std::move(f));
 }
 
 // A case that fires when none of the others has for d, and calls f().
@@ -214,32 +230,23 @@ class select_set {
   select_set& operator=(select_set&&) noexcept = default;
 
   // Each returns the case's index.
-  template <class T, class F = detail::nothing>
-  std::size_t add_receive(const recv_chan<T>& channel, F f = {}) {
-    return add(std::make_unique<receive_entry<T, F>>(channel, std::move(f)));
+  template <class Channel, class F = detail::nothing>
+    requires detail::receiving_handle<Channel>
+  std::size_t add_receive(const Channel& channel, F f = {}) {
+    using type = detail::value_of<Channel>;
+    return add(std::make_unique<receive_entry<type, F>>(channel.ref(), std::move(f)));
   }
-  template <class T, class F = detail::nothing>
-  std::size_t add_receive(const chan<T>& channel, F f = {}) {
-    return add_receive(recv_chan<T>(channel), std::move(f));
+  template <class Channel, class V, class F = detail::nothing>
+    requires detail::sends<Channel, V>
+  std::size_t add_send(const Channel& channel, V&& value, F f = {}) {
+    using type = detail::value_of<Channel>;
+    return add(std::make_unique<send_entry<type, F>>(
+        channel.ref(), static_cast<type>(std::forward<V>(value)), std::move(f)));
   }
-  template <class T, class V, class F = detail::nothing>
-    requires(!std::is_void_v<T> && std::is_convertible_v<V, T>)
-  std::size_t add_send(const send_chan<T>& channel, V&& value, F f = {}) {
-    return add(std::make_unique<send_entry<T, F>>(channel, static_cast<T>(std::forward<V>(value)),
-                                                  std::move(f)));
-  }
-  template <class T, class V, class F = detail::nothing>
-    requires(!std::is_void_v<T> && std::is_convertible_v<V, T>)
-  std::size_t add_send(const chan<T>& channel, V&& value, F f = {}) {
-    return add_send(send_chan<T>(channel), std::forward<V>(value), std::move(f));
-  }
-  template <class F = detail::nothing>
-  std::size_t add_send(const send_chan<void>& channel, F f = {}) {
-    return add(std::make_unique<send_entry<void, F>>(channel, char{}, std::move(f)));
-  }
-  template <class F = detail::nothing>
-  std::size_t add_send(const chan<void>& channel, F f = {}) {
-    return add_send(send_chan<void>(channel), std::move(f));
+  template <class Channel, class F = detail::nothing>
+    requires detail::sends_signals<Channel>
+  std::size_t add_send(const Channel& channel, F f = {}) {
+    return add(std::make_unique<send_entry<void, F>>(channel.ref(), char{}, std::move(f)));
   }
   // Counted anew from each wait(). try_wait() never chooses it.
   template <class F = detail::nothing>
@@ -262,30 +269,30 @@ class select_set {
 
   template <class T, class F>
   struct receive_entry final : entry {
-    receive_entry(const recv_chan<T>& channel, F f) : body(channel, std::move(f)) {}
+    receive_entry(const detail::chan_ref& channel, F f) : body(channel, std::move(f)) {}
     bool prepare(detail::select_case& erased, std::int64_t&) override {
       erased = body.erased();
       return true;
     }
     void run(bool received) override { body.run(received); }
-    detail::receive_case<T, F> body;
+    detail::receive_case<T, F, detail::chan_ref> body;
   };
 
   template <class T, class F>
   struct send_entry final : entry {
-    send_entry(const send_chan<T>& c, detail::element<T> v, F f)
+    send_entry(const detail::chan_ref& c, detail::element<T> v, F f)
         : channel(c), value(std::move(v)), function(std::move(f)) {}
     bool prepare(detail::select_case& erased, std::int64_t&) override {
       if constexpr (std::is_copy_constructible_v<detail::element<T>>) {
         sent.emplace(value);
-        erased = {channel.ref().core(), &*sent, detail::case_kind::send, false};
+        erased = {channel.core(), &*sent, detail::case_kind::send, false};
       } else {
-        erased = {channel.ref().core(), &value, detail::case_kind::send, false};
+        erased = {channel.core(), &value, detail::case_kind::send, false};
       }
       return true;
     }
     void run(bool) override { std::invoke(function); }
-    send_chan<T> channel;
+    detail::chan_ref channel;
     detail::element<T> value;
     std::optional<detail::element<T>> sent;
     F function;

@@ -78,7 +78,8 @@ class SLEY_API wait_group {
     if (count(state_.load_acquire("WT-1")) != 0) wait_slow();
   }
 
-  // add(1), then f() in a goroutine, then done(), also if the goroutine ends by exit().
+  // add(1), then f() in a goroutine, then done(), also if the goroutine ends by exit(). What f holds is
+  // destroyed before done().
   template <class F>
   void go(F&& f) {
     add(1);
@@ -88,7 +89,8 @@ class SLEY_API wait_group {
           wait_group* group;
           ~finisher() { group->done(); }
         } guard{this};
-        std::invoke(std::move(f));
+        auto local = std::move(f);
+        std::invoke(std::move(local));
       });
     } catch (...) {
       done();

@@ -6,8 +6,6 @@
 
 namespace sley::detail {
 
-constinit atomic_table<std::uint32_t, sleeper_places> lock_sleepers;
-
 void lock::acquire_slow() noexcept {
   for (int i = 0; i < platform::spins_before_sleep; ++i) {
     cpu_relax();
@@ -23,6 +21,9 @@ void lock::acquire_slow() noexcept {
   sleepers_here().add_relaxed(static_cast<std::uint32_t>(-1));
 }
 
-void lock::wake_one() noexcept { platform::futex_wake(word_, 1); }
+void lock::wake_sleeper(const atomic<std::uint32_t>& sleepers) noexcept {
+  light_barrier("LK-2");
+  if (sleepers.load_relaxed() > platform::phantom_sleepers()) platform::futex_wake(word_, 1);
+}
 
 }  // namespace sley::detail

@@ -19,6 +19,8 @@
 
 #include "base/check.hpp"
 
+#include "base/check.hpp"
+
 #include <cstddef>
 #include <cstdint>
 
@@ -39,6 +41,19 @@ class run_queue {
     slot(tail).store_relaxed(element);
     tail_.store_release(tail + 1, "RQ-1");  // RQ-1: the slot is now visible to thieves
     return true;
+  }
+
+  // Pushes what `next()` gives until it gives null: at most as many as there is room for, which the caller
+  // knows. One store publishes them all.
+  template <class Next>
+  void push_all(Next next) noexcept {
+    std::uint32_t tail = tail_.load_relaxed();                  // own index
+    const std::uint32_t head = head_.load_acquire("RQ-2");  // RQ-2: the slots have been read
+    while (T* element = next()) {
+      SLEY_CHECK(tail - head < Capacity, "RQ-3: the ring is never over capacity");
+      slot(tail++).store_relaxed(element);
+    }
+    tail_.store_release(tail, "RQ-1");  // RQ-1: the slots are now visible to thieves
   }
 
   // The oldest element; null when empty.

@@ -48,6 +48,7 @@ stack* stack_pool::set_up(char* start, std::size_t bytes, std::size_t colour,
   char* low = start + guard_bytes;
   auto* s = ::new (header) stack{nullptr, low, header, map_bytes, {}};
   platform::create_fiber(s->fiber, low, s->usable_bytes());
+  platform::register_root(low, s->usable_bytes());
   return s;
 }
 
@@ -75,6 +76,7 @@ void stack_pool::give(stack* s) noexcept {
     return;
   }
   platform::destroy_fiber(s->fiber);
+  platform::forget_root(s->low, s->usable_bytes());
   const std::size_t bytes = s->map_bytes;
   platform::unmap_memory(s->low - guard_bytes, bytes);
   detail::lock_guard guard(lock_);

@@ -2,6 +2,7 @@
 #include "platform/os.hpp"
 
 #include <sley/detail/atomic.hpp>
+#include <sley/detail/lock.hpp>
 
 #include "base/check.hpp"
 
@@ -148,6 +149,7 @@ bool install_guard(void* start, std::size_t bytes) noexcept {
 namespace sley::detail {
 
 bool barriers_are_symmetric = true;
+constinit atomic_table<std::uint32_t, sleeper_places> lock_sleepers;
 
 namespace {
 
@@ -157,6 +159,9 @@ namespace {
   const int saved = errno;
   barriers_are_symmetric =
       syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) != 0;
+  if (barriers_are_symmetric) {
+    for (std::size_t i = 0; i < sleeper_places; ++i) lock_sleepers[i].store_relaxed(1);  // LK-2
+  }
   errno = saved;
 }
 

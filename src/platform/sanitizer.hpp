@@ -26,10 +26,23 @@
 #ifdef SLEY_ASAN
 #include <sanitizer/asan_interface.h>
 #include <pthread.h>
+#include <sanitizer/lsan_interface.h>
 #include <sanitizer/common_interface_defs.h>
 #endif
 #ifdef SLEY_TSAN
 #include <sanitizer/tsan_interface.h>
+#endif
+
+// For the function at the bottom of a goroutine's stack, which is entered for every goroutine that begins
+// there and never left: the thread sanitizer, which counts both, must not know of it.
+#ifdef SLEY_TSAN
+#ifdef __clang__
+#define SLEY_BOTTOM_FRAME __attribute__((disable_sanitizer_instrumentation))
+#else
+#define SLEY_BOTTOM_FRAME __attribute__((no_sanitize("thread")))
+#endif
+#else
+#define SLEY_BOTTOM_FRAME
 #endif
 
 namespace sley::platform {
@@ -45,6 +58,21 @@ struct fiber_state {
   void* fiber = nullptr;
 #endif
 };
+
+// Memory of ours that may hold the only pointer to something of the user's: the leak checker looks there.
+// Every byte of it must be readable.
+[[gnu::always_inline]] inline void register_root([[maybe_unused]] void* start,
+                                                 [[maybe_unused]] std::size_t bytes) noexcept {
+#ifdef SLEY_ASAN
+  __lsan_register_root_region(start, bytes);
+#endif
+}
+[[gnu::always_inline]] inline void forget_root([[maybe_unused]] void* start,
+                                               [[maybe_unused]] std::size_t bytes) noexcept {
+#ifdef SLEY_ASAN
+  __lsan_unregister_root_region(start, bytes);
+#endif
+}
 
 // The calling thread's own stack, on the thread itself.
 [[gnu::always_inline]] inline void adopt_thread_stack([[maybe_unused]] fiber_state& s) noexcept {

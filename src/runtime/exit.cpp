@@ -27,6 +27,13 @@ void retire(machine* m, goroutine* g) noexcept {
   give_record(m, g);
 }
 
+// A new stack has been switched to.
+[[gnu::noinline]] void arrive() noexcept {
+  machine* m = current_machine();
+  platform::after_switch(m->g->stack->fiber);
+  run_after_switch(m);
+}
+
 // Runs the task of the goroutine that has this stack. Exceptions are not caught: one that nobody wants
 // is found so while its stack still stands (see sley_goroutine_personality).
 [[gnu::noinline]] void run_task() {
@@ -40,8 +47,13 @@ void retire(machine* m, goroutine* g) noexcept {
   enter();
 }
 
-// The current goroutine has ended. Returns if another begins on its stack, and else leaves it for good.
-[[gnu::noinline]] void finish() noexcept {
+// Where a stack goes on whose goroutine has ended.
+struct continuation {
+  bool on_this_stack;  // another goroutine begins here, and is the current one already
+  goroutine* next;     // else: who runs next; null: the machine's own stack
+};
+
+[[gnu::noinline]] continuation finish() noexcept {
   machine* m = current_machine();
   goroutine* g = m->g;
   parts::stack* s = g->stack;
@@ -56,15 +68,14 @@ void retire(machine* m, goroutine* g) noexcept {
   if (next != nullptr && next->stack == s) {
     m->g = next;
     platform::reset_floating_point();
-    return;
+    return {true, next};
   }
   if (s->map_bytes == 0) {
     give_stack(m, s);  // only this machine can take it, and it leaves it first
   } else {
     m->after = {&unmap_stack, nullptr, s};
   }
-  platform::context scratch;
-  leave_stack(m, scratch, next);
+  return {false, next};
 }
 
 }  // namespace
@@ -99,13 +110,15 @@ void exit_goroutine() {
   base::fatal("sley: this_goroutine::exit() could not unwind the stack");
 }
 
-void goroutine_main() {
-  platform::after_switch(current_machine()->g->stack->fiber);
-  run_after_switch(current_machine());
-  for (;;) {
+SLEY_BOTTOM_FRAME void goroutine_main() {
+  arrive();
+  continuation after;
+  do {
     run_task();
-    finish();
-  }
+    after = finish();
+  } while (after.on_this_stack);
+  platform::context scratch;
+  leave_stack(current_machine(), scratch, after.next);
 }
 
 }  // namespace sley::rt

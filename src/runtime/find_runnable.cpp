@@ -49,9 +49,7 @@ goroutine* take_global(processor* p) noexcept {
   if (sched.queue.is_empty()) return nullptr;
   goroutine_list share = sched.queue.take_share(sched.procs, queue_capacity / 2);
   goroutine* first = share.pop_front();
-  while (goroutine* g = share.pop_front()) {
-    SLEY_CHECK(p->queue.push(g), "RQ-3: half a ring fits into an empty one");
-  }
+  p->queue.push_all([&share] { return share.pop_front(); });
   return first;
 }
 

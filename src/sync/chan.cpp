@@ -66,21 +66,30 @@ namespace {
 
 // One operation, waiting if it must. Both directions are alike but for the attempt and the queue.
 struct send_operation {
+  // The most frequent case: nobody waits, and the ring has room.
+  static bool at_once(chan_core* c, void* value) noexcept {
+    if (c->closed.load_relaxed() || !c->receivers.is_empty() || !c->has_room()) return false;
+    c->push_value(value);
+    return true;
+  }
   static attempt locked(chan_core* c, void* value) noexcept { return send_locked(c, value); }
   static waiter_queue& queue(chan_core* c) noexcept { return c->senders; }
   static constexpr rt::wait_reason reason = rt::wait::chan_send;
 };
 struct receive_operation {
+  static bool at_once(chan_core* c, void* out) noexcept {
+    if (!c->senders.is_empty() || !c->has_values()) return false;
+    c->pop_value(out);
+    return true;
+  }
   static attempt locked(chan_core* c, void* out) noexcept { return receive_locked(c, out); }
   static waiter_queue& queue(chan_core* c) noexcept { return c->receivers; }
   static constexpr rt::wait_reason reason = rt::wait::chan_receive;
 };
 
-// ok or closed.
+// The rest of wait_for, with the lock held.
 template <class Operation>
-[[gnu::always_inline]] inline chan_status wait_for(chan_core* c, void* element) {
-  rt::machine* m = rt::enter();
-  c->guard.acquire();
+[[gnu::noinline]] chan_status wait_for_peer(rt::machine* m, chan_core* c, void* element) noexcept {
   const attempt a = Operation::locked(c, element);
   if (a.status != chan_status::would_block) {
     c->guard.release();
@@ -97,6 +106,19 @@ template <class Operation>
   rt::park_and_release(Operation::reason, c->guard);
   rt::leave();
   return self.success ? chan_status::ok : chan_status::closed;
+}
+
+// ok or closed.
+template <class Operation>
+[[gnu::always_inline]] inline chan_status wait_for(chan_core* c, void* element) {
+  rt::machine* m = rt::enter();
+  c->guard.acquire();
+  if (Operation::at_once(c, element)) {
+    c->guard.release();
+    rt::leave(m);
+    return chan_status::ok;
+  }
+  return wait_for_peer<Operation>(m, c, element);
 }
 
 // ok, closed or would_block.
@@ -178,6 +200,7 @@ chan_ref::chan_ref(const element_type& type, std::size_t capacity) {
   core_->is_plain = type.move_construct == nullptr;
   core_->element_bytes = static_cast<std::uint32_t>(type.size);
   core_->capacity = capacity;
+  core_->ring_bytes = capacity * type.size;
   core_->ring = static_cast<char*>(place) + sync::ring_offset(type.align);
   core_->type = &type;
 }
@@ -191,8 +214,8 @@ void chan_ref::release() noexcept {
   if (c->references.sub_acq_rel(1, "RF-1") != 1) return;
   if (c->is_timer) sync::destroy(c->timer);
   while (c->has_values()) {
-    c->destroy(c->slot(c->head));
-    if (++c->head == c->capacity) c->head = 0;
+    c->destroy(c->ring + c->head);
+    c->head = c->next(c->head);
     c->count.store_relaxed(c->count.load_relaxed() - 1);
   }
   const bool aligned = sync::needs_aligned_new(c);

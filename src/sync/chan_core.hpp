@@ -34,8 +34,9 @@ struct chan_core {
   std::uint32_t element_bytes = 0;  // [const]
   atomic<std::size_t> count;       // [lock: guard] values in the ring
   std::size_t capacity = 0;        // [const]
-  std::size_t head = 0;            // [lock: guard] where the oldest value is
-  std::size_t tail = 0;            // [lock: guard] where the next one goes
+  std::size_t ring_bytes = 0;      // [const]
+  std::size_t head = 0;            // [lock: guard] where the oldest value is, in bytes
+  std::size_t tail = 0;            // [lock: guard] where the next one goes, in bytes
   sync::waiter_queue receivers;    // [lock: guard]
   sync::waiter_queue senders;      // [lock: guard]
   char* ring = nullptr;            // [const]
@@ -45,7 +46,6 @@ struct chan_core {
   sync::channel_timer* timer = nullptr;  // [const] is_timer: what feeds it
   const element_type* type = nullptr;    // [const]
 
-  char* slot(std::size_t i) const noexcept { return ring + i * element_bytes; }
   // Moves a value to uninitialised memory; the original is still to be destroyed.
   void move(void* to, void* from) const noexcept {
     if (__builtin_expect(!is_plain, 0)) {
@@ -60,19 +60,24 @@ struct chan_core {
     if (type->destroy != nullptr) type->destroy(value);
   }
 
+  std::size_t next(std::size_t place) const noexcept {
+    place += element_bytes;
+    return place == ring_bytes ? 0 : place;
+  }
+
   // All with the lock held.
   bool has_room() const noexcept { return count.load_relaxed() < capacity; }
   bool has_values() const noexcept { return count.load_relaxed() != 0; }
   void push_value(void* value) noexcept {
-    move(slot(tail), value);
-    if (++tail == capacity) tail = 0;
+    move(ring + tail, value);
+    tail = next(tail);
     count.store_relaxed(count.load_relaxed() + 1);
   }
   void pop_value(void* out) noexcept {
-    char* from = slot(head);
+    char* from = ring + head;
     move(out, from);
     if (__builtin_expect(!is_plain, 0)) destroy(from);
-    if (++head == capacity) head = 0;
+    head = next(head);
     count.store_relaxed(count.load_relaxed() - 1);
   }
 };

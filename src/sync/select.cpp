@@ -74,9 +74,7 @@ class selection {
       poll_order_[i] = poll_order_[j];
       poll_order_[j] = lock_order_[i];
     }
-    std::sort(lock_order_, lock_order_ + count_, [this](std::uint16_t a, std::uint16_t b) {
-      return std::less<>()(cases_[a].channel, cases_[b].channel);
-    });
+    sort_by_address();
   }
 
   // Never parks.
@@ -126,6 +124,26 @@ class selection {
   }
 
  private:
+  static constexpr std::size_t few = 8;
+
+  void sort_by_address() noexcept {
+    const auto before = [this](std::uint16_t a, std::uint16_t b) {
+      return std::less<>()(cases_[a].channel, cases_[b].channel);
+    };
+    if (count_ > few) {
+      std::sort(lock_order_, lock_order_ + count_, before);
+      return;
+    }
+    for (std::size_t i = 1; i < count_; ++i) {  // by insertion
+      const std::uint16_t moving = lock_order_[i];
+      std::size_t to = i;
+      for (; to > 0 && before(moving, lock_order_[to - 1]); --to) {
+        lock_order_[to] = lock_order_[to - 1];
+      }
+      lock_order_[to] = moving;
+    }
+  }
+
   struct found {
     std::size_t index = detail::select_would_block;
     attempt what{chan_status::would_block};

@@ -24,8 +24,8 @@ bool is_empty(const sley::recv_chan<time_point>& c) {
 
 // TestTicker
 GO_TEST(ticker, ticks_come_period_by_period) {
-  ticker t(4ms);
   const auto start = steady_clock::now();
+  ticker t(4ms);
   time_point last = start;
   for (int i = 0; i < 10; ++i) {
     const auto at = t.channel().receive();

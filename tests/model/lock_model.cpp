@@ -62,7 +62,12 @@ int main(int argc, char** argv) {
                       {model::scenario_of<one_holder_at_a_time>(),
                        model::scenario_of<release_races_with_sleep>(),
                        model::scenario_of<the_last_holder_may_free_it>()},
-                      {"LK-1", "LK-1@acquire", "LK-1@acquire_slow", "LK-1@release", "LK-2",
-                       "LK-2@acquire_slow", "LK-2@release"})
+                      {{"LK-1"},
+                       {"LK-1@acquire"},
+                       {"LK-1@acquire_slow"},
+                       {"LK-1@release"},
+                       {"LK-2"},
+                       {"LK-2@acquire_slow", release_races_with_sleep::name},
+                       {"LK-2@release", release_races_with_sleep::name}})
       .run(argc, argv);
 }

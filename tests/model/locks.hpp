@@ -5,6 +5,10 @@
 
 #include "parts/lock.cpp"
 
+namespace sley::detail {
+atomic_table<std::uint32_t, sleeper_places> lock_sleepers;
+}
+
 namespace sley::model {
 
 template <class Derived, unsigned Threads>

@@ -57,7 +57,8 @@ inline bool is_left_out(const char* step) {
   return detail::mutation_of(step, "") != detail::mutation::none;
 }
 
-// Memory of an execution: a use after destroy() fails it.
+// Memory of an execution. What is left by destroy() is neither a valid atomic nor a valid pointer, so a
+// use after it fails or crashes.
 template <class T>
 T* make() {
   return ::new (rl::ctx().alloc(sizeof(T), false, $)) T;
@@ -65,6 +66,7 @@ T* make() {
 template <class T>
 void destroy(T* object) {
   object->~T();
+  std::memset(static_cast<void*>(object), 0xdd, sizeof(T));
   rl::ctx().free(object, false, $);
 }
 
@@ -97,6 +99,12 @@ class kept_output : std::streambuf {
   std::ostream stream_{this};
 };
 
+// What must make a scenario fail: the one of that name, or any if it has none.
+struct mutant {
+  const char* mutation;
+  const char* scenario = nullptr;
+};
+
 struct outcome {
   bool passed = false;
   unsigned long schedules = 0;
@@ -106,19 +114,19 @@ struct outcome {
 
 class model {
  public:
-  model(const char* name, std::vector<scenario> scenarios, std::vector<const char*> mutations)
-      : name_(name), scenarios_(std::move(scenarios)), mutations_(std::move(mutations)) {}
+  model(const char* name, std::vector<scenario> scenarios, std::vector<mutant> mutants)
+      : name_(name), scenarios_(std::move(scenarios)), mutants_(std::move(mutants)) {}
 
   int run(int argc, char** argv) const {
     const auto is = [&](int i, const char* text) { return argc > i && std::strcmp(argv[i], text) == 0; };
     if (is(1, "--list")) {
-      for (const char* mutation : mutations_) std::puts(mutation);
+      for (const mutant& m : mutants_) std::puts(m.mutation);
       return 0;
     }
-    if (is(1, "--mutate") && argc > 2) return catches(argv[2]) ? 0 : 1;
+    if (is(1, "--mutate") && argc > 2) return catches({argv[2]}) ? 0 : 1;
     if (is(1, "--deep")) return passes(1, 50) ? 0 : 1;
     bool ok = passes(0, 1);
-    for (const char* mutation : mutations_) ok = catches(mutation) && ok;
+    for (const mutant& m : mutants_) ok = catches(m) && ok;
     return ok ? 0 : 1;
   }
 
@@ -155,23 +163,23 @@ class model {
     return ok;
   }
 
-  // True if one of the scenarios fails with the mutation.
-  bool catches(const char* mutation) const {
+  bool catches(const mutant& m) const {
     unsigned long schedules = 0;
     unsigned long weakened = 0;
     for (const attempt& a : attempts(0, 1)) {
-      const outcome o = in_child(a, mutation);
+      if (m.scenario != nullptr && std::strcmp(a.what->name, m.scenario) != 0) continue;
+      const outcome o = in_child(a, m.mutation);
       schedules += o.schedules;
       weakened += o.weakened;
       if (!o.passed) {
         std::printf("%s: without %s: caught by %s, %safter %lu schedules: %s\n", name_,
-                    mutation, a.what->name, barriers_of(a), schedules, o.what);
+                    m.mutation, a.what->name, barriers_of(a), schedules, o.what);
         std::fflush(stdout);
         return true;
       }
     }
     std::printf("%s: without %s: NOT CAUGHT in %lu schedules, %lu operations weakened\n", name_,
-                mutation, schedules, weakened);
+                m.mutation, schedules, weakened);
     std::fflush(stdout);
     return false;
   }
@@ -205,7 +213,7 @@ class model {
     outcome o;
     if (read(ends[0], &o, sizeof(o)) != sizeof(o)) {
       o = {};
-      std::strcpy(o.what, "the checker itself failed");
+      std::strcpy(o.what, "CRASH");
     }
     close(ends[0]);
     int status = 0;
@@ -226,8 +234,6 @@ class model {
     params.execution_depth_limit = 1000;
     params.progress_stream = &progress.stream();
     params.output_stream = &output.stream();
-    // A failed execution is run again for its history, unless it is kept from the start.
-    params.collect_history = mutation != nullptr;
     outcome o;
     o.passed = a.what->simulate(params);
     o.schedules = static_cast<unsigned long>(params.stop_iteration);
@@ -239,7 +245,7 @@ class model {
 
   const char* name_;
   std::vector<scenario> scenarios_;
-  std::vector<const char*> mutations_;
+  std::vector<mutant> mutants_;
 };
 
 }  // namespace sley::model

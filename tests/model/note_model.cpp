@@ -86,7 +86,11 @@ int main(int argc, char** argv) {
                       {model::scenario_of<a_wake_hands_over_what_was_done>(),
                        model::scenario_of<a_note_is_used_again>(),
                        model::scenario_of<a_deadline_loses_no_wake>()},
-                      {"NT-1", "NT-1@sleep", "NT-1@wake", "NT-1@wake.release", "NT-1@give_up",
-                       "NT-1@give_up.acquire"})
+                      {{"NT-1"},
+                       {"NT-1@sleep"},
+                       {"NT-1@wake"},
+                       {"NT-1@wake.release"},
+                       {"NT-1@give_up", a_deadline_loses_no_wake::name},
+                       {"NT-1@give_up.acquire", a_deadline_loses_no_wake::name}})
       .run(argc, argv);
 }

@@ -126,7 +126,14 @@ int main(int argc, char** argv) {
   return model::model("park_ready",
                       {model::scenario_of<ready_follows_park>(),
                        model::scenario_of<a_thief_resumes_it>()},
-                      {"save before release", "LK-1", "LK-1@release", "LK-1@acquire", "LK-2", "RN-1",
-                       "RN-1@put", "RN-1@take", "RQ-1"})
+                      {{"save before release"},
+                       {"LK-1"},
+                       {"LK-1@release"},
+                       {"LK-1@acquire"},
+                       {"LK-2"},
+                       {"RN-1"},
+                       {"RN-1@put"},
+                       {"RN-1@take"},
+                       {"RQ-1", a_thief_resumes_it::name}})
       .run(argc, argv);
 }

@@ -117,7 +117,11 @@ int main(int argc, char** argv) {
                       {model::scenario_of<one_poller_at_a_time>(),
                        model::scenario_of<arming_races_with_polling>(),
                        model::scenario_of<a_late_wake_is_not_lost>()},
-                      {"PL-1", "PL-1@timer_armed", "PL-1@sleep_as_poller", "PL-2",
-                       "PL-2@claim_poller", "PL-2@sleep_as_poller"})
+                      {{"PL-1", arming_races_with_polling::name},
+                       {"PL-1@timer_armed", arming_races_with_polling::name},
+                       {"PL-1@sleep_as_poller", arming_races_with_polling::name},
+                       {"PL-2"},
+                       {"PL-2@claim_poller"},
+                       {"PL-2@sleep_as_poller"}})
       .run(argc, argv);
 }

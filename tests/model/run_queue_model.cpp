@@ -177,7 +177,14 @@ int main(int argc, char** argv) {
                        model::scenario_of<stolen_elements_are_stolen_again>(),
                        model::scenario_of<a_slot_is_read_before_it_is_written_again>(),
                        model::scenario_of<a_thief_writes_slots_that_were_read>()},
-                      {"RQ-1", "RQ-1@push", "RQ-1@grab", "RQ-1@steal_half_from", "RQ-2", "RQ-2@push",
-                       "RQ-2@grab", "RQ-2@grab.release", "RQ-2@steal_half_from"})
+                      {{"RQ-1"},
+                       {"RQ-1@push"},
+                       {"RQ-1@grab"},
+                       {"RQ-1@steal_half_from", stolen_elements_are_stolen_again::name},
+                       {"RQ-2"},
+                       {"RQ-2@push", a_slot_is_read_before_it_is_written_again::name},
+                       {"RQ-2@grab", a_slot_is_read_before_it_is_written_again::name},
+                       {"RQ-2@grab.release", a_slot_is_read_before_it_is_written_again::name},
+                       {"RQ-2@steal_half_from", a_thief_writes_slots_that_were_read::name}})
       .run(argc, argv);
 }

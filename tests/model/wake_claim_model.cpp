@@ -153,7 +153,12 @@ int main(int argc, char** argv) {
   return model::model("wake_claim",
                       {model::scenario_of<two_channels_wake_once>(),
                        model::scenario_of<timer_races_with_commit>()},
-                      {"leave the queues", "disarm the timer", "SL-2", "SL-2@commit", "SL-2@commit.release", "SL-2@claim_by_timer",
-                       "SL-2@claim_by_timer.acquire"})
+                      {{"leave the queues"},
+                       {"disarm the timer", timer_races_with_commit::name},
+                       {"SL-2", timer_races_with_commit::name},
+                       {"SL-2@commit", timer_races_with_commit::name},
+                       {"SL-2@commit.release", timer_races_with_commit::name},
+                       {"SL-2@claim_by_timer", timer_races_with_commit::name},
+                       {"SL-2@claim_by_timer.acquire", timer_races_with_commit::name}})
       .run(argc, argv);
 }

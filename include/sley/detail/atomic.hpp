@@ -175,6 +175,7 @@ inline void light_barrier(SLEY_ORDER) {
   if (mutation_of(label, site) != mutation::none) return;
   if (barriers_are_symmetric) rl::atomic_thread_fence(rl::mo_seq_cst, $);
 }
+inline void lightest_barrier(SLEY_ORDER) { light_barrier(label, site); }
 inline void heavy_barrier(SLEY_ORDER) {
   if (mutation_of(label, site) != mutation::none) return;
   if (barriers_are_symmetric) {
@@ -293,14 +294,19 @@ struct atomic_table {
 };
 
 // True where membarrier(2) is not to be had: then both halves are full fences.
-SLEY_API extern bool barriers_are_symmetric;
-SLEY_API void heavy_barrier_syscall() noexcept;
+SLEY_HIDDEN extern bool barriers_are_symmetric;
+SLEY_HIDDEN void heavy_barrier_syscall() noexcept;
 
 SLEY_ALWAYS_INLINE void light_barrier(order_label) noexcept {
   std::atomic_signal_fence(std::memory_order_seq_cst);
   if (__builtin_expect(barriers_are_symmetric, 0)) {
     std::atomic_thread_fence(std::memory_order_seq_cst);
   }
+}
+// The same, but never more than a compiler barrier: for who reads a value that, where membarrier is not
+// to be had, sends it to light_barrier and another look.
+SLEY_ALWAYS_INLINE void lightest_barrier(order_label) noexcept {
+  std::atomic_signal_fence(std::memory_order_seq_cst);
 }
 inline void heavy_barrier(order_label) noexcept {
   schedule_point();

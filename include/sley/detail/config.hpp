@@ -2,6 +2,7 @@
 #pragma once
 
 #define SLEY_API __attribute__((visibility("default")))
+#define SLEY_HIDDEN __attribute__((visibility("hidden")))
 #define SLEY_ALWAYS_INLINE inline __attribute__((always_inline))
 #define SLEY_NOINLINE __attribute__((noinline))
 

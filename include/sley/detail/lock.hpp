@@ -1,4 +1,4 @@
-// The lock of the runtime: short critical sections, one atomic read-modify-write a round trip.
+// The lock inside the library: short critical sections, one atomic read-modify-write a round trip.
 //
 // A thread that finds it taken spins for a moment and then sleeps on a futex. Holding one never spans
 // a park (park() releases it after the switch) or a call into libc that can take a lock of its own.
@@ -10,7 +10,8 @@
 //           B goes sleep: 3 sleepers += 1       4 exchange word_, sleep while it is 1
 //           Bad: A reads no sleeper at 2, B finds the word taken at 4: B sleeps beside a free lock.
 //           So:  a light barrier between 1 and 2 (every release), a heavy one between 3 and 4 (only
-//                those who go to sleep). Either 2 sees 3, or 4 sees 1.
+//                those who go to sleep). Either 2 sees 3, or 4 sees 1. Without membarrier every place
+//                counts one sleeper too many, so that 2 leads to a full barrier and another look.
 //         Test: tests/model/lock_model.cpp, release_races_with_sleep.
 //   LK-3  After word_ = 0 the lock is not touched any more, for the next holder may free it: the
 //         sleepers are counted in a table beside, and a futex is woken by its mere address.
@@ -26,7 +27,7 @@ namespace sley::detail {
 
 // Threads that sleep, or are about to, on locks whose addresses fall into the same place.
 inline constexpr std::size_t sleeper_places = 256;
-SLEY_API extern atomic_table<std::uint32_t, sleeper_places> lock_sleepers;  // [atomic LK-2]
+SLEY_HIDDEN extern atomic_table<std::uint32_t, sleeper_places> lock_sleepers;  // [atomic LK-2]
 
 class lock {
  public:
@@ -41,14 +42,14 @@ class lock {
   SLEY_ALWAYS_INLINE void release() noexcept {
     const atomic<std::uint32_t>& sleepers = sleepers_here();
     word_.store_release(0, "LK-1");
-    light_barrier("LK-2");
+    lightest_barrier("LK-2");
     // Relaxed: LK-2's barriers order it; who reads a stale sleeper only makes a needless call.
-    if (__builtin_expect(sleepers.load_relaxed() != 0, 0)) wake_one();
+    if (__builtin_expect(sleepers.load_relaxed() != 0, 0)) wake_sleeper(sleepers);
   }
 
  private:
-  SLEY_API void acquire_slow() noexcept;
-  SLEY_API void wake_one() noexcept;
+  SLEY_HIDDEN void acquire_slow() noexcept;
+  SLEY_HIDDEN void wake_sleeper(const atomic<std::uint32_t>& sleepers) noexcept;
 
   SLEY_ALWAYS_INLINE atomic<std::uint32_t>& sleepers_here() const noexcept {
     return lock_sleepers[(reinterpret_cast<std::uintptr_t>(this) >> 4) % sleeper_places];
