@@ -19,9 +19,6 @@ inline constexpr std::int64_t forever = INT64_MAX;
 // Holders keep a lock for tens of nanoseconds, unless the kernel took their CPU.
 inline constexpr int spins_before_sleep = 100;
 
-// How many sleepers each place of lock_sleepers counts that are not there, see LK-2.
-inline std::uint32_t phantom_sleepers() noexcept { return detail::barriers_are_symmetric ? 1 : 0; }
-
 // As futex_wait and futex_wake of os.hpp.
 inline void futex_wait(detail::atomic<std::uint32_t>& word, std::uint32_t expected,
                        std::int64_t deadline_ns) noexcept {

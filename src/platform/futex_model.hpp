@@ -14,8 +14,6 @@ namespace sley::platform {
 // A second look would only repeat the first, for every schedule is tried.
 inline constexpr int spins_before_sleep = 1;
 
-inline std::uint32_t phantom_sleepers() { return 0; }
-
 // Made anew by each execution of a model, which names it in `kernel`.
 struct model_kernel {
   rl::atomic<std::uint32_t> sleepers{0};  // only its queue is used

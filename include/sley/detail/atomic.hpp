@@ -303,8 +303,8 @@ SLEY_ALWAYS_INLINE void light_barrier(order_label) noexcept {
     std::atomic_thread_fence(std::memory_order_seq_cst);
   }
 }
-// The same, but never more than a compiler barrier: for who reads a value that, where membarrier is not
-// to be had, sends it to light_barrier and another look.
+// The same, but never more than a compiler barrier: for who would not come here where membarrier is not
+// to be had.
 SLEY_ALWAYS_INLINE void lightest_barrier(order_label) noexcept {
   std::atomic_signal_fence(std::memory_order_seq_cst);
 }

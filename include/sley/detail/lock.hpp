@@ -3,17 +3,20 @@
 // A thread that finds it taken spins for a moment and then sleeps on a futex. Holding one never spans
 // a park (park() releases it after the switch) or a call into libc that can take a lock of its own.
 //
-//   LK-1  The critical section is handed over: store_release(word_ = 0) in release <->
-//         exchange_acquire(word_ = 1) in acquire.
+//   LK-1  The critical section is handed over: store_release or exchange_release (word_ = free) in release
+//         <-> cas_acquire (word_ = held) in acquire, or exchange_acquire (word_ = slept_on) of a sleeper.
 //   LK-2  Lost wake-up between release and sleep.
-//           A releases:   1 word_ = 0           2 read sleepers
-//           B goes sleep: 3 sleepers += 1       4 exchange word_, sleep while it is 1
+//           A releases:   1 word_ = free        2 read sleepers
+//           B goes sleep: 3 sleepers += 1       4 word_ = slept_on, sleep while it is that
 //           Bad: A reads no sleeper at 2, B finds the word taken at 4: B sleeps beside a free lock.
 //           So:  a light barrier between 1 and 2 (every release), a heavy one between 3 and 4 (only
 //                those who go to sleep). Either 2 sees 3, or 4 sees 1. Without membarrier every place
-//                counts one sleeper too many, so that 2 leads to a full barrier and another look.
+//                counts one sleeper too many, so that all releases go the slow way.
 //         Test: tests/model/lock_model.cpp, release_races_with_sleep.
-//   LK-3  After word_ = 0 the lock is not touched any more, for the next holder may free it: the
+//   LK-3  A sleeper is woken once: while there are sleepers, a release looks at the word that it
+//         replaces, and makes a system call only if somebody has gone to sleep since it was last free.
+//         Who was woken says slept_on again, for others may still sleep.
+//   LK-4  After word_ = free the lock is not touched any more, for the next holder may free it: the
 //         sleepers are counted in a table beside, and a futex is woken by its mere address.
 #pragma once
 
@@ -36,26 +39,33 @@ class lock {
   lock& operator=(const lock&) = delete;
 
   SLEY_ALWAYS_INLINE void acquire() noexcept {
-    if (__builtin_expect(word_.exchange_acquire(1, "LK-1") != 0, 0)) acquire_slow();
+    std::uint32_t seen = free;
+    if (__builtin_expect(!word_.cas_acquire(seen, held, "LK-1"), 0)) acquire_slow();
   }
 
   SLEY_ALWAYS_INLINE void release() noexcept {
     const atomic<std::uint32_t>& sleepers = sleepers_here();
-    word_.store_release(0, "LK-1");
+    // Relaxed, both looks: LK-2's barriers order the second, and the first only chooses the way.
+    if (__builtin_expect(sleepers.load_relaxed() != 0, 0)) return release_slow();
+    word_.store_release(free, "LK-1");
     lightest_barrier("LK-2");
-    // Relaxed: LK-2's barriers order it; who reads a stale sleeper only makes a needless call.
-    if (__builtin_expect(sleepers.load_relaxed() != 0, 0)) wake_sleeper(sleepers);
+    if (__builtin_expect(sleepers.load_relaxed() != 0, 0)) wake_sleeper();  // LK-2
   }
 
  private:
+  static constexpr std::uint32_t free = 0;
+  static constexpr std::uint32_t held = 1;
+  static constexpr std::uint32_t slept_on = 2;  // held, and somebody may sleep
+
   SLEY_HIDDEN void acquire_slow() noexcept;
-  SLEY_HIDDEN void wake_sleeper(const atomic<std::uint32_t>& sleepers) noexcept;
+  SLEY_HIDDEN void release_slow() noexcept;
+  SLEY_HIDDEN void wake_sleeper() noexcept;
 
   SLEY_ALWAYS_INLINE atomic<std::uint32_t>& sleepers_here() const noexcept {
     return lock_sleepers[(reinterpret_cast<std::uintptr_t>(this) >> 4) % sleeper_places];
   }
 
-  atomic<std::uint32_t> word_;  // [atomic LK-1] 1 while held
+  atomic<std::uint32_t> word_;  // [atomic LK-1, LK-3]
 };
 
 class lock_guard {

@@ -1,0 +1,197 @@
+// Aim: the operating system keeps the contracts of os.hpp. Method: each function once, on real threads
+// and memory.
+#include "platform/os.hpp"
+
+#include <gtest/gtest.h>
+#include <pthread.h>
+#include <sched.h>
+
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstring>
+#include <thread>
+
+#include <sley/detail/atomic.hpp>
+
+namespace platform = sley::platform;
+
+namespace {
+
+constexpr std::int64_t ms = 1'000'000;
+
+TEST(os_time, the_clock_is_that_of_steady_clock_and_never_goes_back) {
+  const auto ns_of = [](std::chrono::steady_clock::time_point t) {
+    return std::chrono::nanoseconds(t.time_since_epoch()).count();
+  };
+  for (int i = 0; i < 1000; ++i) {
+    const std::int64_t before = ns_of(std::chrono::steady_clock::now());
+    const std::int64_t now = platform::monotonic_ns();
+    const std::int64_t after = ns_of(std::chrono::steady_clock::now());
+    ASSERT_LE(before, now);
+    ASSERT_LE(now, after);
+  }
+}
+
+TEST(os_time, the_cycle_counter_grows_with_the_time) {
+  const std::uint64_t before = platform::cycle_counter();
+  platform::sleep_ns(ms);
+  EXPECT_GT(platform::cycle_counter(), before);
+}
+
+TEST(os_time, a_sleep_is_not_shorter_than_asked) {
+  const std::int64_t start = platform::monotonic_ns();
+  platform::sleep_ns(2 * ms);
+  EXPECT_GE(platform::monotonic_ns() - start, 2 * ms);
+  platform::sleep_until_ns(start + 4 * ms);
+  EXPECT_GE(platform::monotonic_ns(), start + 4 * ms);
+  platform::sleep_until_ns(start);  // over already
+}
+
+TEST(os_time, a_signal_does_not_shorten_a_sleep) {
+  struct sigaction action = {};
+  action.sa_handler = [](int) {};
+  struct sigaction before;
+  sigaction(SIGUSR1, &action, &before);
+  std::atomic<bool> over{false};
+  std::int64_t slept = 0;
+  std::thread sleeper([&] {
+    const std::int64_t start = platform::monotonic_ns();
+    platform::sleep_ns(20 * ms);
+    slept = platform::monotonic_ns() - start;
+    over = true;
+    while (over) platform::yield_thread();  // the handle stays valid while signals are sent
+  });
+  while (!over) pthread_kill(sleeper.native_handle(), SIGUSR1);
+  over = false;
+  sleeper.join();
+  EXPECT_GE(slept, 20 * ms);
+  sigaction(SIGUSR1, &before, nullptr);
+}
+
+TEST(os_futex, a_wait_on_another_value_returns_at_once) {
+  std::uint32_t word = 1;
+  platform::futex_wait(&word, 0, INT64_MAX);
+}
+
+TEST(os_futex, a_wait_ends_at_its_deadline_and_keeps_errno) {
+  std::uint32_t word = 1;
+  const std::int64_t deadline = platform::monotonic_ns() + 5 * ms;
+  errno = ENOTTY;
+  while (platform::monotonic_ns() < deadline) platform::futex_wait(&word, 1, deadline);
+  EXPECT_EQ(errno, ENOTTY);
+}
+
+TEST(os_futex, a_wake_ends_a_wait) {
+  sley::detail::atomic<std::uint32_t> word(1);
+  std::thread waker([&] {
+    word.store_relaxed(0);
+    platform::futex_wake(word.address(), 1);
+  });
+  while (word.load_relaxed() == 1) platform::futex_wait(word.address(), 1, INT64_MAX);
+  waker.join();
+}
+
+TEST(os_threads, a_thread_runs_with_the_mask_of_its_maker) {
+  sigset_t wanted;
+  sigset_t before;
+  sigemptyset(&wanted);
+  sigaddset(&wanted, SIGUSR2);
+  pthread_sigmask(SIG_SETMASK, &wanted, &before);
+  struct shared {
+    sigset_t mask;
+    std::atomic<bool> done{false};
+  } s;
+  const auto entry = [](void* arg) {
+    auto* there = static_cast<shared*>(arg);
+    pthread_sigmask(SIG_SETMASK, nullptr, &there->mask);
+    there->done = true;
+  };
+  ASSERT_EQ(platform::create_thread(entry, &s), 0);
+  while (!s.done) platform::yield_thread();
+  EXPECT_EQ(sigismember(&s.mask, SIGUSR2), 1);
+  EXPECT_EQ(sigismember(&s.mask, SIGUSR1), 0);
+  sigset_t after;
+  pthread_sigmask(SIG_SETMASK, &before, &after);
+  EXPECT_EQ(sigismember(&after, SIGUSR2), 1) << "the maker's own mask is restored";
+  EXPECT_EQ(sigismember(&after, SIGUSR1), 0);
+}
+
+TEST(os_threads, available_cpus_follows_the_affinity_of_the_process) {
+  cpu_set_t all;
+  ASSERT_EQ(sched_getaffinity(0, sizeof(all), &all), 0);
+  EXPECT_EQ(platform::available_cpus(), CPU_COUNT(&all));
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  for (int cpu = 0; cpu < CPU_SETSIZE && CPU_COUNT(&one) == 0; ++cpu) {
+    if (CPU_ISSET(cpu, &all)) CPU_SET(cpu, &one);
+  }
+  ASSERT_EQ(sched_setaffinity(0, sizeof(one), &one), 0);
+  EXPECT_EQ(platform::available_cpus(), 1);
+  sched_setaffinity(0, sizeof(all), &all);
+}
+
+TEST(os_memory, mapped_memory_is_zeroed_aligned_and_writable) {
+  const std::size_t bytes = 4 * platform::page_bytes();
+  for (const bool small_pages : {false, true}) {
+    auto* start = static_cast<char*>(platform::map_memory(bytes, small_pages));
+    ASSERT_NE(start, nullptr);
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(start) % platform::page_bytes(), 0U);
+    for (std::size_t i = 0; i < bytes; ++i) ASSERT_EQ(start[i], 0);
+    std::memset(start, 1, bytes);
+    platform::unmap_memory(start, bytes);
+  }
+}
+
+TEST(os_memory, more_than_there_can_be_is_null) {
+  EXPECT_EQ(platform::map_memory(SIZE_MAX / 2 / platform::page_bytes() * platform::page_bytes(),
+                                 false),
+            nullptr);
+}
+
+TEST(os_memory_death_test, a_guard_faults_and_its_neighbours_do_not) {
+  const std::size_t page = platform::page_bytes();
+  auto* start = static_cast<volatile char*>(platform::map_memory(3 * page, true));
+  ASSERT_TRUE(platform::install_guard(const_cast<char*>(start) + page, page));
+  start[page - 1] = 1;
+  start[2 * page] = 1;
+  EXPECT_DEATH(start[page] = 1, "");
+  EXPECT_DEATH(start[2 * page - 1] = 1, "");
+  platform::unmap_memory(const_cast<char*>(start), 3 * page);
+}
+
+// Store-buffer litmus: with one side light and the other heavy, they never both miss the other's store.
+TEST(os_barriers, a_light_and_a_heavy_barrier_order_like_two_fences) {
+  using sley::detail::atomic;
+  constexpr int rounds = 3000;
+  atomic<int> x;
+  atomic<int> y;
+  std::atomic<int> light_round{0};
+  std::atomic<int> heavy_round{0};
+  int seen_by_light = 0;
+  int missed = 0;
+  std::thread light([&] {
+    for (int round = 1; round <= rounds; ++round) {
+      while (heavy_round.load() < round) {
+      }
+      x.store_relaxed(round);
+      sley::detail::light_barrier("LK-2");
+      seen_by_light = y.load_relaxed();
+      light_round.store(round);
+    }
+  });
+  for (int round = 1; round <= rounds; ++round) {
+    heavy_round.store(round);
+    y.store_relaxed(round);
+    sley::detail::heavy_barrier("LK-2");
+    const int seen = x.load_relaxed();
+    while (light_round.load() < round) {
+    }
+    if (seen < round && seen_by_light < round) ++missed;
+  }
+  light.join();
+  EXPECT_EQ(missed, 0);
+}
+
+}  // namespace
