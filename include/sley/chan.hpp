@@ -59,7 +59,8 @@ class chan_iterator {
       : channel_(&channel), current_(channel.receive()) {}
   T& operator*() const noexcept { return *current_; }
   chan_iterator& operator++() {
-    current_ = channel_->receive();
+    current_.reset();  // and not an assignment, which T need not have
+    if (auto received = channel_->receive()) current_.emplace(std::move(*received));
     return *this;
   }
   void operator++(int) { ++*this; }

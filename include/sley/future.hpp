@@ -6,8 +6,6 @@
 #include <sley/detail/wait_list.hpp>
 #include <sley/go.hpp>
 
-#include <cxxabi.h>
-
 #include <exception>
 #include <functional>
 #include <future>
@@ -64,10 +62,9 @@ struct future_state {
       } else {
         value.emplace(std::invoke(std::move(local)));
       }
-    } catch (const abi::__forced_unwind&) {
-      throw;
     } catch (...) {
       error = std::current_exception();
+      if (!error) throw;  // no exception, but exit() unwinding the stack
     }
   }
 

@@ -4,8 +4,6 @@
 #include <sley/detail/config.hpp>
 #include <sley/detail/spawn.hpp>
 
-#include <cxxabi.h>
-
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -62,10 +60,9 @@ int run(F&& f) {
       } else {
         status = std::invoke(f);
       }
-    } catch (const abi::__forced_unwind&) {
-      throw;
     } catch (...) {
       error = std::current_exception();
+      if (!error) throw;  // no exception, but exit() unwinding the stack
     }
   };
   detail::run_main(detail::task_type_of<decltype(main_goroutine)>, &main_goroutine);

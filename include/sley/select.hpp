@@ -205,10 +205,10 @@ auto otherwise(F f = {}) {
 [[noreturn]] SLEY_API void block_forever();
 
 // Waits until one of the cases can go on, does it, calls its function and returns its index. Among
-// several that are ready one is chosen with equal chances. With otherwise() it never parks. Functions
-// and values are evaluated by the caller, in the order written, before anything is chosen; the
-// function runs after all channels are let go, and what it throws comes out of select. Goroutines and
-// foreign threads. From Go's select statement (runtime.selectgo).
+// several that are ready one is chosen with equal chances. With otherwise() it never parks. Channels and
+// values are evaluated once, before anything is chosen (in which order is C++'s choice); the function
+// runs after all channels are let go, and what it throws comes out of select. Goroutines and foreign
+// threads. From Go's select statement (runtime.selectgo).
 template <class... Cases>
 std::size_t select(Cases&&... cases) {
   static_assert(sizeof...(Cases) > 0, "sley::select: for no cases at all, use block_forever()");

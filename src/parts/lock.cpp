@@ -22,10 +22,10 @@ void lock::acquire_slow() noexcept {
   sleepers_here().add_relaxed(static_cast<std::uint32_t>(-1));
 }
 
-void lock::release_slow() noexcept {
-  if (word_.exchange_release(free, "LK-1") == slept_on) wake_sleeper();  // LK-3
+void lock::end_release(rest r) noexcept {
+  const bool must_wake =
+      r == rest::wake || word_.exchange_release(free, "LK-1") == slept_on;  // LK-3
+  if (must_wake) platform::futex_wake(word_, 1);
 }
-
-void lock::wake_sleeper() noexcept { platform::futex_wake(word_, 1); }
 
 }  // namespace sley::detail

@@ -45,10 +45,11 @@ class status_word {
  public:
   status get() const noexcept { return value_.load_relaxed(); }  // for figures and checks
 
-  // Aborts with both names if the goroutine is not in `from`, or may not go from there to `to`.
+  // Aborts with both names if the goroutine is not in `from`, or (in builds with
+  // debug checks) may not go from there to `to`.
   void transition(status from, status to) noexcept {
     if (__builtin_expect(value_.load_relaxed() != from, 0)) refuse(from, to);
-    SLEY_DCHECK(is_legal(from, to), "a transition that the table of status.hpp does not have");
+    if (base::debug_checks && !is_legal(from, to)) refuse(from, to);
     value_.store_relaxed(to);  // the queue or lock that hands the goroutine over orders it
   }
 

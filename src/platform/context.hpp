@@ -47,9 +47,15 @@ inline constexpr std::uint16_t default_x87_control = 0x037f;
 // call it from a function that is not.
 [[gnu::always_inline]] inline void switch_context(context& from, const context& to) noexcept {
 #ifndef SLEY_NO_FP_CONTROL
-  asm volatile("stmxcsr %0\n\tfnstcw %1" : "=m"(from.mxcsr), "=m"(from.x87_control));
+  // Into variables of their own: side by side they would be compared with one load, which no CPU forwards
+  // from two stores.
+  std::uint32_t mxcsr;
+  std::uint16_t x87_control;
+  asm volatile("stmxcsr %0\n\tfnstcw %1" : "=m"(mxcsr), "=m"(x87_control));
+  from.mxcsr = mxcsr;
+  from.x87_control = x87_control;
   // Loading costs more than comparing, and they hardly ever differ.
-  if (__builtin_expect(from.mxcsr != to.mxcsr || from.x87_control != to.x87_control, 0)) {
+  if (__builtin_expect(mxcsr != to.mxcsr || x87_control != to.x87_control, 0)) {
     asm volatile("ldmxcsr %0\n\tfldcw %1" : : "m"(to.mxcsr), "m"(to.x87_control));
   }
 #endif

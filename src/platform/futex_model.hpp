@@ -1,7 +1,8 @@
-// The kernel's side of futex(2) for model builds: the comparison and going to sleep are one step for
-// those who wake, and only a wake or a deadline ends the sleep. All words share one queue, so a wake
-// reaches every sleeper; the kernel permits that (spurious wake-ups), and it never hides a lost one, as
-// each sleeper looks at its own word again. A deadline may pass at any moment of a sleep.
+// The kernel's side of futex(2) for model builds: the comparison and going to sleep are one step
+// for those who wake, and only a wake or a deadline ends the sleep. All words share one queue, so a
+// wake reaches every sleeper; the kernel permits that (spurious wake-ups), and it never hides a
+// lost one, as each sleeper looks at its own word again. A deadline may pass at any moment of a
+// sleep.
 #pragma once
 
 #include <sley/detail/atomic.hpp>

@@ -8,15 +8,20 @@
 
 namespace sley::rt {
 
-machine* attend(machine* m) noexcept;
+machine* enter_slow() noexcept;
 
-inline machine* enter() noexcept {
+// Null, and the caller is not inside, if that takes more than a moment: then enter() does it.
+[[gnu::always_inline]] inline machine* try_enter() noexcept {
   machine* m = current_machine();
-  if (__builtin_expect(m == nullptr, 0)) m = adopt_foreign_thread();
+  if (__builtin_expect(m == nullptr || m->attention.load_relaxed(), 0)) return nullptr;
   SLEY_DCHECK(m->in_runtime.load_relaxed() == 0, "the runtime is entered from user code only");
   m->in_runtime.store_relaxed(1);  // read by this thread only, and by signal handlers on it
-  if (__builtin_expect(m->attention.load_relaxed(), 0)) m = attend(m);
   return m;
+}
+
+inline machine* enter() noexcept {
+  machine* m = try_enter();
+  return __builtin_expect(m != nullptr, 1) ? m : enter_slow();
 }
 
 // The machine may have changed since enter(): a goroutine that parked goes on elsewhere.

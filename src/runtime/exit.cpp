@@ -29,14 +29,13 @@ void retire(machine* m, goroutine* g) noexcept {
 
 // A new stack has been switched to.
 [[gnu::noinline]] void arrive() noexcept {
-  machine* m = current_machine();
-  platform::after_switch(m->g->stack->fiber);
-  run_after_switch(m);
+  come_back(current_machine()->g->stack->fiber, {});
 }
 
 // Runs the task of the goroutine that has this stack. Exceptions are not caught: one that nobody wants
 // is found so while its stack still stands (see sley_goroutine_personality).
-[[gnu::noinline]] void run_task() {
+// The object of a forced unwind is null, though the ABI has it caught by reference.
+[[gnu::noinline, gnu::no_sanitize("null")]] void run_task() {
   goroutine* g = current_machine()->g;
   leave();
   try {
@@ -44,6 +43,7 @@ void retire(machine* m, goroutine* g) noexcept {
   } catch (const abi::__forced_unwind&) {
     g->extra->exit_arrived = true;  // exit(): the unwinding ends here, as it should
   }
+  delete std::exchange(g->extra, nullptr);  // here, for free() takes a lock of libc
   enter();
 }
 
@@ -57,7 +57,6 @@ struct continuation {
   machine* m = current_machine();
   goroutine* g = m->g;
   parts::stack* s = g->stack;
-  delete std::exchange(g->extra, nullptr);
   goroutine* next = next_local(m, s->map_bytes == 0 ? s : nullptr).g;
   parts::note* in_run = std::exchange(g->thread_note, nullptr);
   retire(m, g);

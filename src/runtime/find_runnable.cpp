@@ -32,7 +32,7 @@ bool slice_is_over(processor* p) noexcept {
 
 // The next slot: who was just made runnable, in the slice of who made it so. When that slice is over,
 // it goes behind everybody.
-goroutine* take_next(processor* p) noexcept {
+inline goroutine* take_next(processor* p) noexcept {
   goroutine* g = p->next.take();
   if (g == nullptr || !slice_is_over(p)) return g;
   count(p->figures.preemptions);

@@ -34,6 +34,8 @@ struct sched_state {
   goroutine_list dead;                   // [lock: lock] records that no processor keeps
   goroutine_list stackless;              // [lock: lock] runnable, but there is no memory for a stack
 
+  //   SC-1  A machine's record is complete before others find it on the list: store_release in
+  //         new_machine <-> load_acquire in pause.
   detail::atomic<machine*> machines;     // all that were ever made, newest first   [atomic SC-1]
   detail::atomic<std::uint32_t> machine_count;     // made by the runtime; only grows
   detail::atomic<std::uint32_t> stackless_count;   // size of `stackless`, read without the lock
@@ -46,7 +48,9 @@ struct sched_state {
   //   PL-1  The poller says how long it sleeps and then looks at all timers again; who arms a timer
   //         publishes it and then looks how long the poller sleeps: store_relaxed(poll_until_ns) +
   //         heavy barrier in poll <-> light barrier + load_relaxed in timer_armed.
-  detail::atomic<bool> has_poller;               // claimed by cas
+  //   PL-2  One poller at a time, and each after the one before: cas_acq_rel to true in claim_poller
+  //         <-> cas_acq_rel to false in sleep_as_poller.
+  detail::atomic<bool> has_poller;                // [atomic PL-2]
   detail::atomic<std::int64_t> poll_until_ns{0};  // [atomic PL-1] 0: nobody polls
   parts::note poll_note;                         // wakes the poller early
 };

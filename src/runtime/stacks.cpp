@@ -69,7 +69,6 @@ bool bind_stack(machine* m, goroutine* g) noexcept {
     return false;
   }
   g->stack = s;
-  g->exceptions = {};
   g->context = platform::make_context(s->top, &goroutine_main);
   platform::reset_stack_memory(s->low, s->usable_bytes());
   return true;

@@ -20,46 +20,50 @@ namespace sley::rt {
   }
 }
 
+// First thing on a side that was switched to, which may be on another thread than it left. `exceptions`
+// is the state of exceptions that it had when it left.
+[[gnu::always_inline]] inline void come_back(platform::fiber_state& own,
+                                             const platform::exception_state& exceptions) noexcept {
+  platform::after_switch(own);
+  machine* m = current_machine();
+  *m->thread_exceptions = exceptions;
+  run_after_switch(m);
+}
+
 // From the running goroutine to another. The machine's after_switch is set already.
 [[gnu::always_inline]] inline void switch_goroutines(machine* m, goroutine* from,
                                                      goroutine* to) noexcept {
   m->g = to;
-  from->exceptions = *m->thread_exceptions;
-  *m->thread_exceptions = to->exceptions;
+  const platform::exception_state exceptions = *m->thread_exceptions;
   platform::fiber_state& own = from->stack->fiber;
   platform::before_switch(&own, to->stack->fiber);
   platform::switch_context(from->context, to->context);
-  platform::after_switch(own);
-  run_after_switch(current_machine());
+  come_back(own, exceptions);
 }
 
 // From the running goroutine to the machine's own stack.
 [[gnu::always_inline]] inline void switch_to_machine(machine* m, goroutine* from) noexcept {
   m->g = nullptr;
-  from->exceptions = *m->thread_exceptions;
-  *m->thread_exceptions = {};
+  const platform::exception_state exceptions = *m->thread_exceptions;
   platform::fiber_state& own = from->stack->fiber;
   platform::before_switch(&own, m->fiber);
   platform::switch_context(from->context, m->context);
-  platform::after_switch(own);
-  run_after_switch(current_machine());
+  come_back(own, exceptions);
 }
 
-// From the machine's own stack to a goroutine, which may well come back as another.
+// From the machine's own stack to a goroutine, which may well come back as another. No exception is in
+// flight on that stack.
 [[gnu::always_inline]] inline void switch_from_machine(machine* m, goroutine* to) noexcept {
   m->g = to;
-  *m->thread_exceptions = to->exceptions;
   platform::before_switch(&m->fiber, to->stack->fiber);
   platform::switch_context(m->context, to->context);
-  platform::after_switch(m->fiber);
-  run_after_switch(m);
+  come_back(m->fiber, {});
 }
 
 // Leaves a stack for good. `scratch`, on that stack, takes what nobody will read.
 [[noreturn, gnu::always_inline]] inline void leave_stack(machine* m, platform::context& scratch,
                                                          goroutine* to) noexcept {
   m->g = to;
-  *m->thread_exceptions = to != nullptr ? to->exceptions : platform::exception_state{};
   platform::before_switch(nullptr, to != nullptr ? to->stack->fiber : m->fiber);
   platform::switch_context(scratch, to != nullptr ? to->context : m->context);
   base::fatal("sley: a dead goroutine was resumed");

@@ -87,7 +87,9 @@ struct main_task {
   }
 };
 
-atomic<bool> main_is_running;
+// MR-1  One run() at a time, and each sees what the one before did: cas_acq_rel to true at its start <->
+//       cas_acq_rel to false at its end.
+atomic<bool> main_is_running;  // [atomic MR-1]
 
 void start_main(const main_task& task) {
   rt::machine* m = rt::enter();

@@ -55,8 +55,7 @@ bool would_block_send(const chan_core* c) noexcept {
   return c->capacity == 0 ? c->receivers.is_empty() : !c->has_room();
 }
 
-// Empty and a moment later open: it was empty and open when it was found empty. A close in between, with
-// a value that came before it, is found by the second look.
+// Empty and a moment later open: it was empty and open when it was found empty (CH-4).
 bool would_block_receive(const chan_core* c) noexcept {
   const bool empty = c->capacity == 0 ? c->senders.is_empty() : !c->has_values();
   return empty && !c->closed.load_acquire("CH-4");
@@ -66,10 +65,13 @@ namespace {
 
 // One operation, waiting if it must. Both directions are alike but for the attempt and the queue.
 struct send_operation {
-  // The most frequent case: nobody waits, and the ring has room.
+  // The most frequent case: nobody waits, and the ring has room, for a value that moves without a call.
   static bool at_once(chan_core* c, void* value) noexcept {
-    if (c->closed.load_relaxed() || !c->receivers.is_empty() || !c->has_room()) return false;
-    c->push_value(value);
+    if (c->closed.load_relaxed() || !c->receivers.is_empty() || !c->has_room() || !c->is_word()) {
+      return false;
+    }
+    c->move_word(c->ring + c->tail, value);
+    c->pushed();
     return true;
   }
   static attempt locked(chan_core* c, void* value) noexcept { return send_locked(c, value); }
@@ -78,8 +80,9 @@ struct send_operation {
 };
 struct receive_operation {
   static bool at_once(chan_core* c, void* out) noexcept {
-    if (!c->senders.is_empty() || !c->has_values()) return false;
-    c->pop_value(out);
+    if (!c->senders.is_empty() || !c->has_values() || !c->is_word()) return false;
+    c->move_word(out, c->ring + c->head);
+    c->popped();
     return true;
   }
   static attempt locked(chan_core* c, void* out) noexcept { return receive_locked(c, out); }
@@ -87,7 +90,9 @@ struct receive_operation {
   static constexpr rt::wait_reason reason = rt::wait::chan_receive;
 };
 
-// The rest of wait_for, with the lock held.
+// The rare ways through wait_for, each in the place of a call: so the frequent one needs no frame.
+
+// With the lock held: what at_once did not do.
 template <class Operation>
 [[gnu::noinline]] chan_status wait_for_peer(rt::machine* m, chan_core* c, void* element) noexcept {
   const attempt a = Operation::locked(c, element);
@@ -108,17 +113,40 @@ template <class Operation>
   return self.success ? chan_status::ok : chan_status::closed;
 }
 
-// ok or closed.
+// In the runtime; somebody else holds the lock.
 template <class Operation>
-[[gnu::always_inline]] inline chan_status wait_for(chan_core* c, void* element) {
+[[gnu::noinline]] chan_status wait_for_lock(rt::machine* m, chan_core* c, void* element) noexcept {
+  c->guard.acquire_slow();
+  return wait_for_peer<Operation>(m, c, element);
+}
+
+// The machine wants attention, or there is none yet.
+template <class Operation>
+[[gnu::noinline]] chan_status wait_from_outside(chan_core* c, void* element) noexcept {
   rt::machine* m = rt::enter();
   c->guard.acquire();
-  if (Operation::at_once(c, element)) {
-    c->guard.release();
-    rt::leave(m);
-    return chan_status::ok;
-  }
   return wait_for_peer<Operation>(m, c, element);
+}
+
+// The operation is done; somebody sleeps on the lock.
+[[gnu::noinline]] chan_status release_and_leave(rt::machine* m, chan_core* c,
+                                                detail::lock::rest r) noexcept {
+  c->guard.end_release(r);
+  rt::leave(m);
+  return chan_status::ok;
+}
+
+// ok or closed.
+template <class Operation>
+[[gnu::always_inline]] inline chan_status wait_for(chan_core* c, void* element) noexcept {
+  rt::machine* m = rt::try_enter();
+  if (m == nullptr) return wait_from_outside<Operation>(c, element);
+  if (!c->guard.try_acquire()) return wait_for_lock<Operation>(m, c, element);
+  if (!Operation::at_once(c, element)) return wait_for_peer<Operation>(m, c, element);
+  const detail::lock::rest r = c->guard.begin_release();
+  if (r != detail::lock::rest::nothing) return release_and_leave(m, c, r);
+  rt::leave(m);
+  return chan_status::ok;
 }
 
 // ok, closed or would_block.
@@ -205,13 +233,9 @@ chan_ref::chan_ref(const element_type& type, std::size_t capacity) {
   core_->type = &type;
 }
 
-void chan_ref::retain() const noexcept {
-  if (core_ != nullptr) core_->references.add_relaxed(1);  // we hold one, so it is not the first
-}
+static_assert(offsetof(chan_core, references) == 0, "chan_ref reaches them through the channel");
 
-void chan_ref::release() noexcept {
-  chan_core* c = std::exchange(core_, nullptr);
-  if (c->references.sub_acq_rel(1, "RF-1") != 1) return;
+void chan_ref::destroy(chan_core* c) noexcept {
   if (c->is_timer) sync::destroy(c->timer);
   while (c->has_values()) {
     c->destroy(c->ring + c->head);

@@ -24,15 +24,17 @@ struct channel_timer;
 namespace sley::detail {
 
 struct chan_core {
+  chan_references references;
   lock guard;
-  // Read without the lock by operations that will not wait: see would_block_*.
-  //   CH-4  What was sent before the close is seen by who sees it closed: store_release in close <->
-  //         load_acquire in the lock-free looks.
+  // CH-4  Looks without the lock (would_block_send, would_block_receive) are of one moment. What was
+  //       sent before the close is seen by who sees it closed, and who sees that the last value or
+  //       waiter is gone sees a close that came before: store_release of closed in close, of count in
+  //       popped and of the queue's first in remove <-> load_acquire of them in the looks.
   atomic<bool> closed;             // [lock: guard] [atomic CH-4]
   bool is_timer = false;           // [const] looks unbuffered, though it has room for one value
   bool is_plain = true;            // [const] values are bytes
   std::uint32_t element_bytes = 0;  // [const]
-  atomic<std::size_t> count;       // [lock: guard] values in the ring
+  atomic<std::size_t> count;       // [lock: guard] [atomic CH-4] values in the ring
   std::size_t capacity = 0;        // [const]
   std::size_t ring_bytes = 0;      // [const]
   std::size_t head = 0;            // [lock: guard] where the oldest value is, in bytes
@@ -40,20 +42,26 @@ struct chan_core {
   sync::waiter_queue receivers;    // [lock: guard]
   sync::waiter_queue senders;      // [lock: guard]
   char* ring = nullptr;            // [const]
-  // RF-1  Everything done through other handles is over when the last one frees the channel:
-  //       sub_acq_rel in release.
-  atomic<std::uint32_t> references{1};  // [atomic RF-1]
   sync::channel_timer* timer = nullptr;  // [const] is_timer: what feeds it
   const element_type* type = nullptr;    // [const]
 
+  // Values that need no call to be moved.
+  bool is_word() const noexcept { return is_plain && (element_bytes == 8 || element_bytes == 4); }
   // Moves a value to uninitialised memory; the original is still to be destroyed.
   void move(void* to, void* from) const noexcept {
-    if (__builtin_expect(!is_plain, 0)) {
+    if (is_word()) {
+      move_word(to, from);
+    } else if (is_plain) {
+      if (element_bytes != 0) std::memcpy(to, from, element_bytes);
+    } else {
       type->move_construct(to, from);
-    } else if (element_bytes == 8) {
+    }
+  }
+  void move_word(void* to, const void* from) const noexcept {
+    if (element_bytes == 8) {
       std::memcpy(to, from, 8);
-    } else if (element_bytes != 0) {
-      std::memcpy(to, from, element_bytes);
+    } else {
+      std::memcpy(to, from, 4);
     }
   }
   void destroy(void* value) const noexcept {
@@ -66,10 +74,13 @@ struct chan_core {
   }
 
   // All with the lock held.
-  bool has_room() const noexcept { return count.load_relaxed() < capacity; }
-  bool has_values() const noexcept { return count.load_relaxed() != 0; }
+  bool has_room() const noexcept { return count.load_acquire("CH-4") < capacity; }
+  bool has_values() const noexcept { return count.load_acquire("CH-4") != 0; }
   void push_value(void* value) noexcept {
     move(ring + tail, value);
+    pushed();
+  }
+  void pushed() noexcept {
     tail = next(tail);
     count.store_relaxed(count.load_relaxed() + 1);
   }
@@ -77,8 +88,11 @@ struct chan_core {
     char* from = ring + head;
     move(out, from);
     if (__builtin_expect(!is_plain, 0)) destroy(from);
+    popped();
+  }
+  void popped() noexcept {
     head = next(head);
-    count.store_relaxed(count.load_relaxed() - 1);
+    count.store_release(count.load_relaxed() - 1, "CH-4");
   }
 };
 

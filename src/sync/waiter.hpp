@@ -75,8 +75,8 @@ struct chan_waiter {
 // FIFO of waiters with removal from the middle.
 class waiter_queue {
  public:
-  // Read without the lock as a hint, hence atomic.
-  bool is_empty() const noexcept { return first_.load_relaxed() == nullptr; }
+  // Also without the lock, as a hint: see CH-4.
+  bool is_empty() const noexcept { return first_.load_acquire("CH-4") == nullptr; }
 
   void push(chan_waiter* w) noexcept {
     w->next = nullptr;
@@ -96,7 +96,7 @@ class waiter_queue {
     if (w->previous != nullptr) {
       w->previous->next = w->next;
     } else {
-      first_.store_relaxed(w->next);
+      first_.store_release(w->next, "CH-4");
     }
     if (w->next != nullptr) {
       w->next->previous = w->previous;

@@ -1,4 +1,5 @@
-// For models of what uses the runtime's lock: its slow way, and the table of sleepers that it needs.
+// For models of what uses the runtime's lock: its slow way, and the table of sleepers that it
+// needs.
 #pragma once
 
 #include "model/model.hpp"
@@ -15,7 +16,10 @@ template <class Derived, unsigned Threads>
 struct locking_suite : suite<Derived, Threads> {
   static constexpr bool has_barriers = true;
 
-  locking_suite() { detail::lock_sleepers.place = &sleepers; }
+  locking_suite() {
+    detail::lock_sleepers.place = &sleepers;
+    if (detail::barriers_are_symmetric) sleepers.store_relaxed(1);  // LK-2: one too many
+  }
 
   detail::atomic<std::uint32_t> sleepers;
 };

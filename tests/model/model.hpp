@@ -1,17 +1,18 @@
-// What the models share. A model is a program that runs one part of sley under relacy, which tries the
-// schedules of its threads and, at each atomic load, the older values that the load's order permits.
+// What the models share. A model is a program that runs one part of sley under relacy, which tries
+// the schedules of its threads and, at each atomic load, the older values that the load's order
+// permits.
 //
-//   name_model                  runs the scenarios, then each mutation, which must make one of them fail
+//   name_model                  the scenarios, then each mutation, which must make one of them fail
 //   name_model --list           the mutations
 //   name_model --mutate LABEL   this mutation alone; status 0 if it is caught
-//   name_model --deep           the scenarios alone, with one more context switch and more random runs
+//   name_model --deep           the scenarios, with one more context switch and more random runs
 //
-// A mutation weakens the orders that carry a label, in all of the part or in one function of it: see
-// mutated_label in <sley/detail/atomic.hpp>. Some leave out a step instead, or do it too early.
+// A mutation weakens the orders that carry a label, in all of the part or in one function of it:
+// see mutated_label in <sley/detail/atomic.hpp>. Some leave out a step instead, or do it too early.
 //
-// A scenario is a suite (below) with a name, and with other bounds if the usual ones make it too large or
-// too small. It runs with random schedules and with all those of a bounded number of forced context
-// switches; with both kinds of barriers, if it has any.
+// A scenario is a suite (below) with a name, and with other bounds if the usual ones make it too
+// large or too small. It runs with random schedules and with all those of a bounded number of
+// forced context switches; with both kinds of barriers, if it has any.
 #pragma once
 
 #include <sley/detail/atomic.hpp>
@@ -51,14 +52,14 @@ struct suite : rl::test_suite<Derived, Threads> {
   platform::model_kernel kernel;
 };
 
-// True if the run leaves out the step of this name, for steps of a protocol that are no order: a model
-// asks at the step, and lists the name among its mutations.
+// True if the run leaves out the step of this name, for steps of a protocol that are no order: a
+// model asks at the step, and lists the name among its mutations.
 inline bool is_left_out(const char* step) {
   return detail::mutation_of(step, "") != detail::mutation::none;
 }
 
-// Memory of an execution. What is left by destroy() is neither a valid atomic nor a valid pointer, so a
-// use after it fails or crashes.
+// Memory of an execution. What is left by destroy() is neither a valid atomic nor a valid pointer,
+// so a use after it fails or crashes.
 template <class T>
 T* make() {
   return ::new (rl::ctx().alloc(sizeof(T), false, $)) T;
@@ -84,8 +85,8 @@ scenario scenario_of() {
           &rl::simulate<Suite>};
 }
 
-// Keeps the beginning of what relacy prints. It must not allocate: within an execution relacy owns the
-// heap.
+// Keeps the beginning of what relacy prints. It must not allocate: within an execution relacy owns
+// the heap.
 class kept_output : std::streambuf {
  public:
   kept_output() { setp(text_, text_ + sizeof(text_)); }
@@ -118,7 +119,9 @@ class model {
       : name_(name), scenarios_(std::move(scenarios)), mutants_(std::move(mutants)) {}
 
   int run(int argc, char** argv) const {
-    const auto is = [&](int i, const char* text) { return argc > i && std::strcmp(argv[i], text) == 0; };
+    const auto is = [&](int i, const char* text) {
+      return argc > i && std::strcmp(argv[i], text) == 0;
+    };
     if (is(1, "--list")) {
       for (const mutant& m : mutants_) std::puts(m.mutation);
       return 0;
@@ -156,7 +159,8 @@ class model {
       } else {
         std::printf("all with %d switches", a.bound);
       }
-      std::printf(": %s, %lu schedules, %.2f s\n", o.passed ? "ok" : o.what, o.schedules, took.count());
+      std::printf(": %s, %lu schedules, %.2f s\n", o.passed ? "ok" : o.what, o.schedules,
+                  took.count());
       std::fflush(stdout);
       ok = o.passed && ok;
     }

@@ -1,5 +1,5 @@
-// The next slot: what the owner puts there is taken once, by the owner or by a thief, and whoever takes
-// it sees what was done to it before.
+// The next slot: what the owner puts there is taken once, by the owner or by a thief, and whoever
+// takes it sees what was done to it before.
 #include "parts/next_slot.hpp"
 
 #include "model/model.hpp"
@@ -17,8 +17,8 @@ void take(element* e) {
   e->state.set(2);
 }
 
-// The owner puts two elements, the second in place of the first if that is still there, and takes what
-// is left; a thief comes by at any moment.
+// The owner puts two elements, the second in place of the first if that is still there, and takes
+// what is left; a thief comes by at any moment.
 struct each_element_is_taken_once : model::suite<each_element_is_taken_once, 3> {
   static constexpr const char* name = "each_element_is_taken_once";
   static constexpr int bound = 4;
@@ -52,6 +52,10 @@ struct each_element_is_taken_once : model::suite<each_element_is_taken_once, 3> 
 
 int main(int argc, char** argv) {
   return model::model("next_slot", {model::scenario_of<each_element_is_taken_once>()},
-                      {{"RN-1"}, {"RN-1@put"}, {"RN-1@put.release"}, {"RN-1@take"}, {"RN-1@take.acquire"}})
+                      {{"RN-1"},
+                       {"RN-1@put"},
+                       {"RN-1@put.release"},
+                       {"RN-1@take"},
+                       {"RN-1@take.acquire"}})
       .run(argc, argv);
 }

@@ -1,5 +1,5 @@
-// A note: what was done before the wake is seen after the sleep, whichever comes first, and a wake is not
-// lost to a deadline.
+// A note: what was done before the wake is seen after the sleep, whichever comes first, and a wake
+// is not lost to a deadline.
 #include "parts/note.hpp"
 
 #include "model/model.hpp"
@@ -32,7 +32,8 @@ struct a_wake_hands_over_what_was_done : model::suite<a_wake_hands_over_what_was
   }
 };
 
-// A machine uses its note again and again; who wakes it the next time got hold of it after the clear.
+// A machine uses its note again and again; who wakes it the next time got hold of it after the
+// clear.
 struct a_note_is_used_again : model::suite<a_note_is_used_again, 2> {
   static constexpr const char* name = "a_note_is_used_again";
   static constexpr int bound = 6;
@@ -59,8 +60,8 @@ struct a_note_is_used_again : model::suite<a_note_is_used_again, 2> {
   }
 };
 
-// The deadline passes at any moment. Either the wake came, with what was done before it, or it is still
-// to come and the next sleep returns by it.
+// The deadline passes at any moment. Either the wake came, with what was done before it, or it is
+// still to come and the next sleep returns by it.
 struct a_deadline_loses_no_wake : model::suite<a_deadline_loses_no_wake, 2> {
   static constexpr const char* name = "a_deadline_loses_no_wake";
   static constexpr int bound = 6;

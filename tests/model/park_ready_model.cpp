@@ -1,6 +1,7 @@
-// Park against ready: a goroutine queues itself under a lock and parks; whoever finds it there makes it
-// ready, and yet another machine may run it. Nobody may touch its context before it is saved, and it is
-// resumed exactly once. The verbs are those of src/runtime/park.cpp, cut down to what is shared.
+// Park against ready: a goroutine queues itself under a lock and parks; whoever finds it there
+// makes it ready, and yet another machine may run it. Nobody may touch its context before it is
+// saved, and it is resumed exactly once. The verbs are those of src/runtime/park.cpp, cut down to
+// what is shared.
 #include "parts/next_slot.hpp"
 #include "parts/run_queue.hpp"
 
@@ -89,7 +90,8 @@ struct ready_follows_park : park_suite<ready_follows_park, 3> {
   void after() { RL_ASSERT(g.context.get() == (went_on ? 0 : 2)); }
 };
 
-// Another goroutine is made ready behind it and displaces it into the queue, where a thief finds it.
+// Another goroutine is made ready behind it and displaces it into the queue, where a thief finds
+// it.
 struct a_thief_resumes_it : park_suite<a_thief_resumes_it, 3> {
   static constexpr const char* name = "a_thief_resumes_it";
   static constexpr int bound = 3;

@@ -1,6 +1,6 @@
 // Waiting for timers: the poller sleeps until the earliest timer that it knows of, and who arms an
-// earlier one wakes it. The verbs are those of src/runtime/poll.cpp, over the real note. A poller that
-// sleeps although an earlier timer is armed is a deadlock here: nobody else will wake it.
+// earlier one wakes it. The verbs are those of src/runtime/poll.cpp, over the real note. A poller
+// that sleeps although an earlier timer is armed is a deadlock here: nobody else will wake it.
 #include "parts/note.hpp"
 
 #include "model/model.hpp"
@@ -37,8 +37,8 @@ struct poll_suite : model::suite<Derived, Threads> {
     return !has_poller.load_relaxed() && has_poller.cas_acq_rel(expected, true, "PL-2");
   }
 
-  // The real one sleeps until the earliest timer. Here a sleep that may be ended by the timer that is
-  // soon has a deadline, and one that may not has none.
+  // The real one sleeps until the earliest timer. Here a sleep that may be ended by the timer that
+  // is soon has a deadline, and one that may not has none.
   void sleep_as_poller(std::int64_t until_ns, bool ends_by_itself) {
     sleeping.set(1);
     poll_note.clear();
@@ -81,8 +81,8 @@ struct arming_races_with_polling : poll_suite<arming_races_with_polling, 2> {
   }
 };
 
-// The wake that was meant for one sleep may come when that is over: it must not get lost if the next
-// sleep needs it. The note is cleared while somebody may still be about to wake it.
+// The wake that was meant for one sleep may come when that is over: it must not get lost if the
+// next sleep needs it. The note is cleared while somebody may still be about to wake it.
 struct a_late_wake_is_not_lost : poll_suite<a_late_wake_is_not_lost, 2> {
   static constexpr const char* name = "a_late_wake_is_not_lost";
   static constexpr int bound = 6;

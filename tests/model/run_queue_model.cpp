@@ -1,5 +1,5 @@
-// The run queue: with the owner pushing, popping and making room, and two thieves, each element is taken
-// once, and whoever takes it sees what was done to it before it was pushed.
+// The run queue: with the owner pushing, popping and making room, and two thieves, each element is
+// taken once, and whoever takes it sees what was done to it before it was pushed.
 #include "parts/run_queue.hpp"
 
 #include "model/model.hpp"
@@ -105,9 +105,9 @@ struct stolen_elements_are_stolen_again : queue_suite<stolen_elements_are_stolen
   }
 };
 
-// What RQ-2 hands over is that a consumer has read its slots. Relacy has no loads that are put off, so a
-// slot that is read too late can't be seen directly; what can is whether all that a consumer did before
-// it took an element is over when its slot is written again.
+// What RQ-2 hands over is that a consumer has read its slots. Relacy has no loads that are put off,
+// so a slot that is read too late can't be seen directly; what can is whether all that a consumer
+// did before it took an element is over when its slot is written again.
 struct a_slot_is_read_before_it_is_written_again
     : queue_suite<a_slot_is_read_before_it_is_written_again, 2, 2, 3> {
   static constexpr const char* name = "a_slot_is_read_before_it_is_written_again";

@@ -1,6 +1,7 @@
-// The claim on a goroutine that waits for the first of several things: whatever comes when, exactly one
-// side wakes it, none before its context is saved, and nobody looks at its frame after it has gone on.
-// park, let_go and leave_queues are those of src/sync/select.cpp, cut down to what is shared.
+// The claim on a goroutine that waits for the first of several things: whatever comes when, exactly
+// one side wakes it, none before its context is saved, and nobody looks at its frame after it has
+// gone on. park, let_go and leave_queues are those of src/sync/select.cpp, cut down to what is
+// shared.
 #include "sync/waiter.hpp"
 
 #include "model/locks.hpp"
@@ -108,8 +109,8 @@ struct two_channels_wake_once : claim_suite<two_channels_wake_once, 3> {
   }
 };
 
-// select with a deadline: the timer is armed before the channels are locked, so it may fire before the
-// goroutine has parked.
+// select with a deadline: the timer is armed before the channels are locked, so it may fire before
+// the goroutine has parked.
 struct timer_races_with_commit : claim_suite<timer_races_with_commit, 3> {
   static constexpr const char* name = "timer_races_with_commit";
   static constexpr int bound = 3;

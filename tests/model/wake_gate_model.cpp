@@ -1,10 +1,11 @@
 // The wake gate, between submitters and machines that search or go idle. The verbs are those of
-// src/runtime/wake.cpp and find_runnable.cpp, cut down to what touches the gate: work is a number of
-// goroutines in one queue, and a machine that runs one keeps its processor for good, so whatever work is
-// left must be found by another machine. Work that waits while all machines sleep is a deadlock.
+// src/runtime/wake.cpp and find_runnable.cpp, cut down to what touches the gate: work is a number
+// of goroutines in one queue, and a machine that runs one keeps its processor for good, so whatever
+// work is left must be found by another machine. Work that waits while all machines sleep is a
+// deadlock.
 //
-// What the lock of the scheduler does there is done here by steps that nothing interrupts but that order
-// nothing either, so that the gate has to do without the lock's orders.
+// What the lock of the scheduler does there is done here by steps that nothing interrupts but that
+// order nothing either, so that the gate has to do without the lock's orders.
 #include "parts/note.hpp"
 #include "parts/wake_gate.hpp"
 
@@ -178,8 +179,8 @@ struct submit_races_with_going_idle : gate_suite<submit_races_with_going_idle, 2
   }
 };
 
-// WG-2. The second submission relies on the searcher that there is, or that the first one woke; when that
-// one finds the first goroutine, it must wake another for the second.
+// WG-2. The second submission relies on the searcher that there is, or that the first one woke;
+// when that one finds the first goroutine, it must wake another for the second.
 struct who_finds_work_wakes_the_next : gate_suite<who_finds_work_wakes_the_next, 3, 2> {
   static constexpr const char* name = "who_finds_work_wakes_the_next";
   static constexpr int random_schedules = 200'000;
@@ -199,9 +200,9 @@ struct who_finds_work_wakes_the_next : gate_suite<who_finds_work_wakes_the_next,
   }
 };
 
-// A machine takes back the processor that it gave up just when the submitter has claimed a search for it,
-// and finds the work. Meanwhile another processor becomes idle, and the next submission relies on the
-// claim: when that fails, it must be made again.
+// A machine takes back the processor that it gave up just when the submitter has claimed a search
+// for it, and finds the work. Meanwhile another processor becomes idle, and the next submission
+// relies on the claim: when that fails, it must be made again.
 struct a_claim_that_fails_is_not_forgotten : gate_suite<a_claim_that_fails_is_not_forgotten, 3, 2> {
   static constexpr const char* name = "a_claim_that_fails_is_not_forgotten";
   static constexpr int bound = 3;

@@ -22,7 +22,6 @@
 #include <relacy/atomic_fence.hpp>
 #include <relacy/atomic.hpp>
 #include <relacy/var.hpp>
-#include <relacy/thread_local.hpp>
 #include <relacy/test_suite.hpp>
 #include <relacy/stdlib/mutex.hpp>
 #include <relacy/stdlib/condition_variable.hpp>
@@ -44,9 +43,9 @@ using order_label = const char*;
 
 #ifdef SLEY_MODEL
 
-// What a model run weakens, set by its main(). A label ("RQ-1") weakens every operation that carries
-// it; "RQ-1@push" only those in the function of that name; "RQ-2@pop.acquire" and "RQ-2@pop.release"
-// only take that half away from a read-modify-write. Null weakens nothing.
+// What a model run weakens, set by its main(). A label ("RQ-1") weakens every operation that
+// carries it; "RQ-1@push" only those in the function of that name; "RQ-2@pop.acquire" and
+// "RQ-2@pop.release" only take that half away from a read-modify-write. Null weakens nothing.
 inline order_label mutated_label = nullptr;
 
 // How many operations the run has weakened: a mutation that weakens none is misspelt.
@@ -146,8 +145,8 @@ class atomic {
   mutable rl::atomic<T> value_;
 };
 
-// A table of atomics with static storage. A model's atomics live for one execution only, so the table
-// of a model is one place, which the suite owns and names in `place`.
+// A table of atomics with static storage. A model's atomics live for one execution only, so the
+// table of a model is one place, which the suite owns and names in `place`.
 template <class T, std::size_t>
 struct atomic_table {
   atomic<T>& operator[](std::size_t) const { return *place; }
@@ -167,15 +166,17 @@ class plain {
   mutable rl::var<T> value_;
 };
 
-// Both ways in which the barriers come: two fences, or a light side that orders nothing by itself and
-// a heavy side that makes all that was done so far visible to everybody, as membarrier(2) does.
+// Both ways in which the barriers come: two fences, or a light side that orders nothing by itself
+// and a heavy side that makes all that was done so far visible to everybody, as membarrier(2)
+// does.
 inline bool barriers_are_symmetric = true;
 
 inline void light_barrier(SLEY_ORDER) {
   if (mutation_of(label, site) != mutation::none) return;
   if (barriers_are_symmetric) rl::atomic_thread_fence(rl::mo_seq_cst, $);
 }
-inline void lightest_barrier(SLEY_ORDER) { light_barrier(label, site); }
+// Orders nothing in either way: it only keeps the compiler from moving things, which no model does.
+inline void lightest_barrier(order_label) {}
 inline void heavy_barrier(SLEY_ORDER) {
   if (mutation_of(label, site) != mutation::none) return;
   if (barriers_are_symmetric) {

@@ -2,6 +2,7 @@
 // No promise of stability.
 #pragma once
 
+#include <sley/detail/atomic.hpp>
 #include <sley/detail/config.hpp>
 
 #include <cstddef>
@@ -16,6 +17,19 @@ enum class chan_status { ok, would_block, closed, timeout };
 namespace sley::detail {
 
 struct chan_core;
+
+// The part of a channel that its handles touch.
+struct chan_references {
+  // RF-1  Everything done through other handles is over when the last one frees the channel: sub_acq_rel
+  //       in drop <-> the one that finds none left, or load_acquire there by who holds the only one.
+  atomic<std::uint32_t> count{1};  // [atomic RF-1]
+
+  void add() noexcept { count.add_relaxed(1); }  // the caller holds one, so it is not the first
+  // True for the last one.
+  [[nodiscard]] bool drop() noexcept {
+    return count.load_acquire("RF-1") == 1 || count.sub_acq_rel(1, "RF-1") == 1;
+  }
+};
 
 // How values of a channel's type are moved. Null functions mean that the bytes are copied and that
 // nothing need be destroyed.
@@ -51,14 +65,16 @@ class SLEY_API chan_ref {
  public:
   chan_ref() noexcept = default;
   chan_ref(const element_type& type, std::size_t capacity);
-  chan_ref(const chan_ref& other) noexcept : core_(other.core_) { retain(); }
+  chan_ref(const chan_ref& other) noexcept : core_(other.core_) {
+    if (core_ != nullptr) references()->add();
+  }
   chan_ref(chan_ref&& other) noexcept : core_(std::exchange(other.core_, nullptr)) {}
   chan_ref& operator=(chan_ref other) noexcept {
     std::swap(core_, other.core_);
     return *this;
   }
   ~chan_ref() {
-    if (core_ != nullptr) release();
+    if (core_ != nullptr && references()->drop()) destroy(core_);
   }
 
   chan_core* core() const noexcept { return core_; }
@@ -76,8 +92,11 @@ class SLEY_API chan_ref {
   bool closed() const noexcept;
 
  private:
-  void retain() const noexcept;
-  void release() noexcept;
+  // A chan_core begins with its references.
+  chan_references* references() const noexcept {
+    return reinterpret_cast<chan_references*>(core_);
+  }
+  static void destroy(chan_core* c) noexcept;
 
   chan_core* core_ = nullptr;
 };

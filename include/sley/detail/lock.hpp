@@ -39,27 +39,34 @@ class lock {
   lock& operator=(const lock&) = delete;
 
   SLEY_ALWAYS_INLINE void acquire() noexcept {
-    std::uint32_t seen = free;
-    if (__builtin_expect(!word_.cas_acquire(seen, held, "LK-1"), 0)) acquire_slow();
+    if (__builtin_expect(!try_acquire(), 0)) acquire_slow();
+  }
+  SLEY_ALWAYS_INLINE void release() noexcept {
+    if (const rest r = begin_release(); __builtin_expect(r != rest::nothing, 0)) end_release(r);
   }
 
-  SLEY_ALWAYS_INLINE void release() noexcept {
+  // The parts of the two, for who wants to leave the rare ones to a tail call.
+  SLEY_ALWAYS_INLINE bool try_acquire() noexcept {
+    std::uint32_t seen = free;
+    return word_.cas_acquire(seen, held, "LK-1");
+  }
+  SLEY_HIDDEN void acquire_slow() noexcept;
+
+  enum class rest { nothing, everything, wake };
+  SLEY_ALWAYS_INLINE rest begin_release() noexcept {
     const atomic<std::uint32_t>& sleepers = sleepers_here();
     // Relaxed, both looks: LK-2's barriers order the second, and the first only chooses the way.
-    if (__builtin_expect(sleepers.load_relaxed() != 0, 0)) return release_slow();
+    if (sleepers.load_relaxed() != 0) return rest::everything;
     word_.store_release(free, "LK-1");
     lightest_barrier("LK-2");
-    if (__builtin_expect(sleepers.load_relaxed() != 0, 0)) wake_sleeper();  // LK-2
+    return sleepers.load_relaxed() == 0 ? rest::nothing : rest::wake;  // LK-2
   }
+  SLEY_HIDDEN void end_release(rest r) noexcept;
 
  private:
   static constexpr std::uint32_t free = 0;
   static constexpr std::uint32_t held = 1;
   static constexpr std::uint32_t slept_on = 2;  // held, and somebody may sleep
-
-  SLEY_HIDDEN void acquire_slow() noexcept;
-  SLEY_HIDDEN void release_slow() noexcept;
-  SLEY_HIDDEN void wake_sleeper() noexcept;
 
   SLEY_ALWAYS_INLINE atomic<std::uint32_t>& sleepers_here() const noexcept {
     return lock_sleepers[(reinterpret_cast<std::uintptr_t>(this) >> 4) % sleeper_places];

@@ -1,5 +1,5 @@
-// Aim: the line writer formats right, cuts what does not fit, and keeps errno. Method: its view, and a
-// pipe.
+// Aim: the line writer formats right, cuts what does not fit, and keeps errno. Method: its view,
+// and a pipe.
 #include "base/print.hpp"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// Aim: a switch goes there and comes back with everything that belongs to a context, and nothing else.
-// Method: the test's own context and a second one on a stack of its own.
+// Aim: a switch goes there and comes back with everything that belongs to a context, and nothing
+// else. Method: the test's own context and a second one on a stack of its own.
 #include "platform/context.hpp"
 
 #include <gtest/gtest.h>
@@ -31,6 +31,7 @@ struct fiber {
   }
   ~fiber() {
     platform::destroy_fiber(state);
+    platform::reset_stack_memory(memory, stack_bytes);  // its frames were never left
     platform::unmap_memory(memory, stack_bytes);
   }
   fiber(const fiber&) = delete;

@@ -1,5 +1,5 @@
-// Aim: the operating system keeps the contracts of os.hpp. Method: each function once, on real threads
-// and memory.
+// Aim: the operating system keeps the contracts of os.hpp. Method: each function once, on real
+// threads and memory.
 #include "platform/os.hpp"
 
 #include <gtest/gtest.h>
@@ -161,7 +161,8 @@ TEST(os_memory_death_test, a_guard_faults_and_its_neighbours_do_not) {
   platform::unmap_memory(const_cast<char*>(start), 3 * page);
 }
 
-// Store-buffer litmus: with one side light and the other heavy, they never both miss the other's store.
+// Store-buffer litmus: with one side light and the other heavy, they never both miss the other's
+// store.
 TEST(os_barriers, a_light_and_a_heavy_barrier_order_like_two_fences) {
   using sley::detail::atomic;
   constexpr int rounds = 3000;

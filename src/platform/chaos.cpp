@@ -1,0 +1,45 @@
+// The chaos build: real threads, perturbed at every atomic operation, by a seed (SLEY_SEED). Which thread
+// draws which number still depends on the machine, so a seed names a mix of delays, not one schedule.
+#include <sley/detail/schedule_point.hpp>
+
+#ifdef SLEY_CHAOS
+
+#include "base/random.hpp"
+#include "platform/os.hpp"
+
+#include <atomic>
+#include <cstdint>
+#include <cstdlib>
+
+namespace sley::detail {
+
+namespace {
+
+// Not sley's own atomic, which calls this file. Relaxed: only that the numbers differ matters.
+std::atomic<std::uint64_t> draws;
+
+std::uint64_t seed() noexcept {
+  static const std::uint64_t value = [] {
+    const char* text = std::getenv("SLEY_SEED");
+    return text == nullptr ? std::uint64_t{1} : std::strtoull(text, nullptr, 10);
+  }();
+  return value;
+}
+
+}  // namespace
+
+// Most of the time nothing, sometimes a short pause, now and then the CPU goes to another thread.
+void schedule_point() noexcept {
+  constexpr std::uint64_t pause_one_in = 64;
+  constexpr std::uint64_t yield_one_in = 1024;
+  const std::uint64_t number = base::mix(seed() + draws.fetch_add(1, std::memory_order_relaxed));
+  if (number % yield_one_in == 0) {
+    platform::yield_thread();
+  } else if (number % pause_one_in == 0) {
+    for (std::uint64_t pauses = (number >> 32) % 128; pauses > 0; --pauses) __builtin_ia32_pause();
+  }
+}
+
+}  // namespace sley::detail
+
+#endif

@@ -1,0 +1,95 @@
+// Aim: the global queue is first in, first out, and whoever takes from it takes a fair share.
+// Method: one thread for order and sizes, real threads for loss.
+#include "parts/global_queue.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <memory>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace {
+
+struct element {
+  element* next = nullptr;
+  std::atomic<int> taken{0};
+};
+
+using queue = sley::parts::global_queue<element, &element::next>;
+
+TEST(global_queue, is_first_in_first_out_over_single_elements_and_batches) {
+  queue q;
+  std::array<element, 4> e;
+  EXPECT_TRUE(q.is_empty());
+  EXPECT_EQ(q.pop(), nullptr);
+  q.push_back(&e[0]);
+  queue::list batch;
+  batch.push_back(&e[1]);
+  batch.push_back(&e[2]);
+  q.append(std::move(batch));
+  q.push_back(&e[3]);
+  EXPECT_EQ(q.size(), 4U);
+  for (element& x : e) EXPECT_EQ(q.pop(), &x);
+  EXPECT_TRUE(q.is_empty());
+}
+
+TEST(global_queue, a_share_is_that_of_one_processor_and_one_more) {
+  for (std::size_t size = 0; size < 40; ++size) {
+    for (std::uint32_t procs = 1; procs <= 8; ++procs) {
+      for (const std::size_t most : {std::size_t{1}, std::size_t{5}, std::size_t{128}}) {
+        queue q;
+        std::vector<element> e(size);
+        for (element& x : e) q.push_back(&x);
+        queue::list share = q.take_share(procs, most);
+        const std::size_t fair = std::min({size / procs + 1, size, most});
+        ASSERT_EQ(share.size(), fair) << size << " elements, " << procs << " processors";
+        ASSERT_EQ(q.size(), size - fair);
+        for (std::size_t i = 0; i < fair; ++i) ASSERT_EQ(share.pop_front(), &e[i]);
+        ASSERT_EQ(q.pop(), fair < size ? &e[fair] : nullptr);
+      }
+    }
+  }
+}
+
+TEST(global_queue, rotation_succeeds_only_when_nobody_else_is_there) {
+  queue q;
+  element a;
+  element b;
+  EXPECT_TRUE(q.rotate_if_empty(&a));
+  EXPECT_TRUE(q.is_empty());
+  q.push_back(&b);
+  EXPECT_FALSE(q.rotate_if_empty(&a));
+  EXPECT_EQ(q.pop(), &b);
+  EXPECT_EQ(q.pop(), nullptr);
+}
+
+TEST(global_queue, nothing_is_lost_or_doubled_between_threads) {
+  constexpr std::size_t each = 20'000;
+  constexpr std::size_t writers = 2;
+  const auto elements = std::make_unique<element[]>(each * writers);
+  queue q;
+  std::atomic<std::size_t> left{each * writers};
+  std::vector<std::thread> threads;
+  for (std::size_t w = 0; w < writers; ++w) {
+    threads.emplace_back([&, w] {
+      for (std::size_t i = 0; i < each; ++i) q.push_back(&elements[w * each + i]);
+    });
+    threads.emplace_back([&] {
+      while (left > 0) {
+        queue::list share = q.take_share(4, 16);
+        while (element* e = share.pop_front()) {
+          ++e->taken;
+          --left;
+        }
+      }
+    });
+  }
+  for (std::thread& t : threads) t.join();
+  for (std::size_t i = 0; i < each * writers; ++i) ASSERT_EQ(elements[i].taken, 1) << i;
+}
+
+}  // namespace

@@ -1,0 +1,73 @@
+// Aim: a goroutine's status changes by the table of status.hpp only. Method: all pairs; the illegal
+// ones in death tests.
+#include "parts/status.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+using sley::parts::is_legal;
+using sley::parts::name_of;
+using sley::parts::status;
+using sley::parts::status_word;
+
+namespace {
+
+constexpr status all[] = {status::idle, status::runnable, status::running, status::waiting,
+                          status::dead};
+
+// The legal way from a new word to each status.
+void bring_to(status_word& word, status wanted) {
+  const std::vector<status> life = {status::idle, status::runnable, status::running};
+  for (std::size_t i = 0; i + 1 < life.size() && word.get() != wanted; ++i) {
+    word.transition(life[i], life[i + 1]);
+  }
+  if (word.get() != wanted) word.transition(status::running, wanted);
+}
+
+TEST(status, a_new_word_is_idle) { EXPECT_EQ(status_word().get(), status::idle); }
+
+TEST(status, the_table_has_seven_transitions_and_each_is_made) {
+  int legal = 0;
+  for (const status from : all) {
+    for (const status to : all) {
+      if (!is_legal(from, to)) continue;
+      ++legal;
+      status_word word;
+      bring_to(word, from);
+      word.transition(from, to);
+      EXPECT_EQ(word.get(), to);
+    }
+  }
+  EXPECT_EQ(legal, 7);
+}
+
+TEST(status_death_test, a_transition_from_another_status_aborts_with_the_names) {
+  for (const status actual : all) {
+    for (const status from : all) {
+      if (from == actual) continue;
+      status_word word;
+      bring_to(word, actual);
+      const std::string message = std::string("status is ") + name_of(actual) +
+                                  " where it goes from " + name_of(from) + " to running";
+      EXPECT_DEATH(word.transition(from, status::running), message);
+    }
+  }
+}
+
+TEST(status_death_test, a_transition_that_the_table_does_not_have_aborts_with_both_names) {
+  if (!sley::base::debug_checks) GTEST_SKIP() << "only in builds with debug checks";
+  for (const status from : all) {
+    for (const status to : all) {
+      if (is_legal(from, to)) continue;
+      status_word word;
+      bring_to(word, from);
+      const std::string message =
+          std::string("goes from ") + name_of(from) + " to " + name_of(to);
+      EXPECT_DEATH(word.transition(from, to), message);
+    }
+  }
+}
+
+}  // namespace

@@ -1,0 +1,97 @@
+// Aim: the gate counts idle processors and searchers, and says who must be woken. Method: one
+// thread; tests/model/wake_gate_model.cpp has the races.
+#include "parts/wake_gate.hpp"
+
+#include <gtest/gtest.h>
+
+using sley::parts::wake_gate;
+
+namespace {
+
+wake_gate& started(wake_gate& gate, std::uint32_t procs, std::uint32_t busy) {
+  gate.start(procs);
+  for (std::uint32_t i = 0; i < busy; ++i) gate.leave_idle();
+  return gate;
+}
+
+TEST(wake_gate, starts_with_all_processors_idle) {
+  wake_gate gate;
+  gate.start(256);
+  EXPECT_EQ(gate.idle(), 256U);
+  EXPECT_EQ(gate.searching(), 0U);
+  EXPECT_FALSE(gate.is_paused());
+}
+
+TEST(wake_gate, somebody_is_woken_only_if_a_processor_is_idle_and_nobody_searches) {
+  wake_gate gate;
+  started(gate, 2, 1);
+  EXPECT_TRUE(gate.wake_needed());
+  EXPECT_TRUE(gate.claim_search());
+  EXPECT_FALSE(gate.wake_needed()) << "the one that was woken searches";
+  EXPECT_FALSE(gate.claim_search());
+  gate.leave_idle();
+  EXPECT_TRUE(gate.found_work());
+  EXPECT_FALSE(gate.wake_needed()) << "no processor is idle";
+  EXPECT_FALSE(gate.claim_search());
+}
+
+TEST(wake_gate, at_most_half_as_many_search_as_are_busy) {
+  for (std::uint32_t busy = 0; busy <= 16; ++busy) {
+    wake_gate gate;
+    started(gate, 16, busy);
+    std::uint32_t searching = 0;
+    while (gate.start_searching()) ++searching;
+    EXPECT_EQ(searching, (busy + 1) / 2) << busy;
+    EXPECT_EQ(gate.searching(), searching);
+  }
+}
+
+TEST(wake_gate, only_the_last_searcher_that_finds_work_wakes_another) {
+  wake_gate gate;
+  started(gate, 4, 4);
+  ASSERT_TRUE(gate.start_searching());
+  ASSERT_TRUE(gate.start_searching());
+  EXPECT_FALSE(gate.found_work());
+  EXPECT_TRUE(gate.found_work());
+  EXPECT_EQ(gate.searching(), 0U);
+}
+
+TEST(wake_gate, a_claim_that_failed_is_made_again_only_if_there_is_reason) {
+  wake_gate gate;
+  started(gate, 2, 1);
+  ASSERT_TRUE(gate.claim_search());
+  gate.leave_idle();  // somebody else took the processor
+  EXPECT_FALSE(gate.claim_failed());
+  EXPECT_FALSE(gate.go_idle(false));
+  ASSERT_TRUE(gate.claim_search());
+  EXPECT_TRUE(gate.claim_failed()) << "a processor is idle, and nobody searches";
+}
+
+TEST(wake_gate, going_idle_ends_the_search) {
+  wake_gate gate;
+  started(gate, 2, 2);
+  ASSERT_TRUE(gate.start_searching());
+  EXPECT_FALSE(gate.go_idle(true));
+  EXPECT_EQ(gate.idle(), 1U);
+  EXPECT_EQ(gate.searching(), 0U);
+  gate.leave_idle();
+  gate.search_anyway();
+  EXPECT_EQ(gate.idle(), 0U);
+  EXPECT_EQ(gate.searching(), 1U);
+}
+
+TEST(wake_gate, while_paused_nobody_is_woken_and_who_goes_idle_is_told) {
+  wake_gate gate;
+  started(gate, 2, 1);
+  gate.pause();
+  EXPECT_TRUE(gate.is_paused());
+  EXPECT_FALSE(gate.wake_needed());
+  EXPECT_FALSE(gate.claim_search());
+  EXPECT_TRUE(gate.go_idle(false));
+  EXPECT_EQ(gate.idle(), 2U) << "the counts go on";
+  gate.resume();
+  EXPECT_FALSE(gate.is_paused());
+  EXPECT_TRUE(gate.wake_needed());
+}
+
+}  // namespace
