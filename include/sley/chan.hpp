@@ -159,8 +159,8 @@ class sending : public Handle {
     return this->ref_.send_until(nullptr, deadline_after(d.count()));
   }
 
-  // No more values will come. Wakes every waiting receiver (they get what is buffered, then nothing)
-  // and every waiting sender (they throw). Throws channel_closed if closed already or nil.
+  // No more values will come. Wakes every waiting receiver (they get what is buffered, then
+  // nothing) and every waiting sender (they throw). Throws channel_closed if closed already or nil.
   void close() const { this->ref_.close(); }
 
  protected:

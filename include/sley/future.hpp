@@ -46,8 +46,8 @@ struct future_state {
       future_state* state;
       ~setter() {
         if (!state->value && !state->error) {
-          state->error = std::make_exception_ptr(
-              std::future_error(std::future_errc::broken_promise));
+          state->error =
+              std::make_exception_ptr(std::future_error(std::future_errc::broken_promise));
         }
         state->done.set();
       }
@@ -85,8 +85,8 @@ struct future_state {
 
 }  // namespace detail
 
-// The result of async: as std::future, but get() and wait() park. Move-only; not for concurrent use.
-// Destroying one does not wait.
+// The result of async: as std::future, but get() and wait() park. Move-only; not for concurrent
+// use. Destroying one does not wait.
 template <class R>
 class future {
  public:
@@ -125,8 +125,8 @@ class future {
   state_ptr state_;
 };
 
-// Calls f(args...), decay-copied, in a goroutine of its own; the result or the exception comes out of
-// the future. Never parks. Any thread. Errors as go().
+// Calls f(args...), decay-copied, in a goroutine of its own; the result or the exception comes out
+// of the future. Never parks. Any thread. Errors as go().
 template <class F, class... Args>
 auto async(F&& f, Args&&... args) {
   using result = std::invoke_result_t<std::decay_t<F>, std::decay_t<Args>...>;

@@ -20,10 +20,10 @@ struct go_options {
 };
 
 // Starts a goroutine that calls f(args...), all decay-copied as std::thread does. Never parks or
-// blocks; any thread may call it (the first use boots the runtime). Throws std::bad_alloc when there
-// is no memory for the goroutine's record, std::logic_error for a null function, and what copying
-// throws; nothing is started then. An exception that leaves f ends the process with a report, as an
-// uncaught panic does in Go. From Go's `go` statement (runtime.newproc).
+// blocks; any thread may call it (the first use boots the runtime). Throws std::bad_alloc when
+// there is no memory for the goroutine's record, std::logic_error for a null function, and what
+// copying throws; nothing is started then. An exception that leaves f ends the process with a
+// report, as an uncaught panic does in Go. From Go's `go` statement (runtime.newproc).
 template <class F, class... Args>
   requires(!std::is_same_v<std::remove_cvref_t<F>, go_options>)
 void go(F&& f, Args&&... args) {
@@ -40,12 +40,13 @@ void go(const go_options& options, F&& f, Args&&... args) {
 namespace detail {
 // Runs the task on the main goroutine; returns when it has returned.
 SLEY_API void run_main(const task_type& type, void* callable);
-}
+}  // namespace detail
 
-// Runs f as the main goroutine (id 1 the first time) and waits for it: the calling thread blocks, it
-// does not become a goroutine. f returns void (run returns 0) or int. An exception out of f comes out
-// of run. When run returns, nothing is scheduled any more until the next run or the next use from a
-// foreign thread: other goroutines stay where they are. From a goroutine: std::logic_error.
+// Runs f as the main goroutine (id 1 the first time) and waits for it: the calling thread blocks,
+// it does not become a goroutine. f returns void (run returns 0) or int. An exception out of f
+// comes out of run. When run returns, nothing is scheduled any more until the next run or the next
+// use from a foreign thread: other goroutines stay where they are. From a goroutine:
+// std::logic_error.
 template <class F>
 int run(F&& f) {
   using result = std::invoke_result_t<F&>;
@@ -85,15 +86,16 @@ SLEY_API void set_name(std::string_view name);
 // thread: sched_yield(2).
 SLEY_API void yield();
 
-// Parks for at least d (returns at once if d <= 0), on std::chrono::steady_clock. Durations too long
-// to represent sleep for ever. On a foreign thread the thread blocks. From Go's time.Sleep.
+// Parks for at least d (returns at once if d <= 0), on std::chrono::steady_clock. Durations too
+// long to represent sleep for ever. On a foreign thread the thread blocks. From Go's time.Sleep.
 SLEY_API void sleep_for(std::chrono::nanoseconds d);
 SLEY_API void sleep_until(std::chrono::steady_clock::time_point t);
 
 // Ends this goroutine as Go's runtime.Goexit does: the stack is unwound, destructors run, and other
-// goroutines go on. In the main goroutine: run returns only if ... see run. The unwinding is that of
-// pthread_exit: a catch (...) on the way must rethrow, and no noexcept function may be left by it.
-// The main goroutine may do so too; run then never returns. On a foreign thread: std::logic_error.
+// goroutines go on. In the main goroutine: run returns only if ... see run. The unwinding is that
+// of pthread_exit: a catch (...) on the way must rethrow, and no noexcept function may be left by
+// it. The main goroutine may do so too; run then never returns. On a foreign thread:
+// std::logic_error.
 [[noreturn]] SLEY_API void exit();
 
 }  // namespace this_goroutine

@@ -40,8 +40,8 @@ concept sends = sending_handle<Channel> && !std::is_void_v<value_of<Channel>> &&
 template <class Channel>
 concept sends_signals = sending_handle<Channel> && std::is_void_v<value_of<Channel>>;
 
-// The channel of a case whose handle outlives the select, as that of an lvalue does. Counting one more
-// reference would cost as much as locking the channel.
+// The channel of a case whose handle outlives the select, as that of an lvalue does. Counting one
+// more reference would cost as much as locking the channel.
 class borrowed_ref {
  public:
   borrowed_ref(const chan_ref& ref) noexcept : core_(ref.core()) {}
@@ -123,8 +123,8 @@ class default_case {
   [[no_unique_address]] F f_;
 };
 
-// The cases of one select: those on channels are lined up for the erased call, and of the others the
-// earliest deadline counts (a default case is earlier than any timeout).
+// The cases of one select: those on channels are lined up for the erased call, and of the others
+// the earliest deadline counts (a default case is earlier than any timeout).
 template <std::size_t Count>
 class select_call {
  public:
@@ -172,21 +172,22 @@ auto on_receive(Channel&& channel, F f = {}) {
       std::forward<Channel>(channel).ref(), std::move(f));
 }
 
-// A case that sends the value, converted to the channel's type, and then calls f(). The value is lost if
-// another case is chosen. A closed channel's case, if chosen, throws channel_closed out of select. The
-// channel is a chan or a send_chan, as for on_receive.
+// A case that sends the value, converted to the channel's type, and then calls f(). The value is
+// lost if another case is chosen. A closed channel's case, if chosen, throws channel_closed out of
+// select. The channel is a chan or a send_chan, as for on_receive.
 template <class Channel, class V, class F = detail::nothing>
   requires detail::sends<Channel, V>
 auto on_send(Channel&& channel, V&& value, F f = {}) {
   using type = detail::value_of<Channel>;
   return detail::send_case<type, F, detail::case_ref<Channel>>(
-      std::forward<Channel>(channel).ref(), static_cast<type>(std::forward<V>(value)), std::move(f));
+      std::forward<Channel>(channel).ref(), static_cast<type>(std::forward<V>(value)),
+      std::move(f));
 }
 template <class Channel, class F = detail::nothing>
   requires detail::sends_signals<Channel>
 auto on_send(Channel&& channel, F f = {}) {
-  return detail::send_case<void, F, detail::case_ref<Channel>>(
-      std::forward<Channel>(channel).ref(), char{}, std::move(f));
+  return detail::send_case<void, F, detail::case_ref<Channel>>(std::forward<Channel>(channel).ref(),
+                                                               char{}, std::move(f));
 }
 
 // A case that fires when none of the others has for d, and calls f().
@@ -205,10 +206,10 @@ auto otherwise(F f = {}) {
 [[noreturn]] SLEY_API void block_forever();
 
 // Waits until one of the cases can go on, does it, calls its function and returns its index. Among
-// several that are ready one is chosen with equal chances. With otherwise() it never parks. Channels and
-// values are evaluated once, before anything is chosen (in which order is C++'s choice); the function
-// runs after all channels are let go, and what it throws comes out of select. Goroutines and foreign
-// threads. From Go's select statement (runtime.selectgo).
+// several that are ready one is chosen with equal chances. With otherwise() it never parks.
+// Channels and values are evaluated once, before anything is chosen (in which order is C++'s
+// choice); the function runs after all channels are let go, and what it throws comes out of select.
+// Goroutines and foreign threads. From Go's select statement (runtime.selectgo).
 template <class... Cases>
 std::size_t select(Cases&&... cases) {
   static_assert(sizeof...(Cases) > 0, "sley::select: for no cases at all, use block_forever()");

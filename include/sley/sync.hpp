@@ -1,5 +1,5 @@
-// Synchronisation for goroutines: the standard library's names where it has the thing, Go's where it
-// has not. Where one of these parks a goroutine it blocks a foreign thread.
+// Synchronisation for goroutines: the standard library's names where it has the thing, Go's where
+// it has not. Where one of these parks a goroutine it blocks a foreign thread.
 #pragma once
 
 #include <sley/detail/atomic.hpp>
@@ -16,8 +16,8 @@
 namespace sley {
 
 // A lock that parks. Meets the standard's Mutex requirements (works in std::lock_guard and
-// std::unique_lock). Not recursive. It may be unlocked by another goroutine than the one that locked
-// it, as Go's sync.Mutex, and must not be destroyed while held or waited for.
+// std::unique_lock). Not recursive. It may be unlocked by another goroutine than the one that
+// locked it, as Go's sync.Mutex, and must not be destroyed while held or waited for.
 class SLEY_API mutex {
  public:
   constexpr mutex() noexcept = default;
@@ -66,8 +66,8 @@ class SLEY_API wait_group {
   // Adds n, which may be negative, to the counter; when it reaches zero, wakes those in wait().
   // Never parks. A counter that would go below zero or over 2^31-1 throws std::logic_error.
   void add(std::int32_t n) {
-    // WT-1  What was done before done() is seen after wait(): add_acq_rel in add <-> load_acquire in
-    //       wait; through the waiters' lock for those who parked.
+    // WT-1  What was done before done() is seen after wait(): add_acq_rel in add <-> load_acquire
+    //       in wait; through the waiters' lock for those who parked.
     const std::uint64_t after = state_.add_acq_rel(units(n), "WT-1") + units(n);
     if (count(after) < 0 || (count(after) == 0 && after != 0)) add_slow(n, after);
   }
@@ -78,8 +78,8 @@ class SLEY_API wait_group {
     if (count(state_.load_acquire("WT-1")) != 0) wait_slow();
   }
 
-  // add(1), then f() in a goroutine, then done(), also if the goroutine ends by exit(). What f holds is
-  // destroyed before done().
+  // add(1), then f() in a goroutine, then done(), also if the goroutine ends by exit(). What f
+  // holds is destroyed before done().
   template <class F>
   void go(F&& f) {
     add(1);

@@ -56,8 +56,8 @@ class timer {
   // Sends the time of expiry on channel() once, d from now (at once if d <= 0).
   explicit timer(std::chrono::nanoseconds d) : ref_(d.count(), 0) {}
 
-  // The channel looks unbuffered (size and capacity 0) and never holds a value from before a stop or
-  // reset. The nil channel for a function timer. It stays valid after the timer is gone, but a
+  // The channel looks unbuffered (size and capacity 0) and never holds a value from before a stop
+  // or reset. The nil channel for a function timer. It stays valid after the timer is gone, but a
   // destroyed timer does not send.
   recv_chan<time_point> channel() const { return ref_.channel(); }
 
@@ -82,8 +82,8 @@ class timer {
   detail::timer_ref ref_;
 };
 
-// Calls f in a goroutine of its own, d from now. stop() on the timer that is returned says whether it
-// kept f from being started; dropping the timer does not. From Go's time.AfterFunc.
+// Calls f in a goroutine of its own, d from now. stop() on the timer that is returned says whether
+// it kept f from being started; dropping the timer does not. From Go's time.AfterFunc.
 template <class F>
 timer after_func(std::chrono::nanoseconds d, F f) {
   auto shared = std::make_shared<F>(std::move(f));  // a timer that is reset calls it again

@@ -1,6 +1,6 @@
 // Checks of invariants. SLEY_CHECK is always on and for hand-overs (status, owner, membership);
-// SLEY_DCHECK is for costly ones and on in builds with SLEY_DEBUG_CHECKS. A failed check says what was
-// expected where, and aborts.
+// SLEY_DCHECK is for costly ones and on in builds with SLEY_DEBUG_CHECKS. A failed check says what
+// was expected where, and aborts.
 #pragma once
 
 #include <string_view>
@@ -21,12 +21,12 @@ inline constexpr bool debug_checks = false;
 
 }  // namespace sley::base
 
-#define SLEY_CHECK(condition, what)                                           \
-  (__builtin_expect(static_cast<bool>(condition), 1)                          \
-       ? static_cast<void>(0)                                                 \
+#define SLEY_CHECK(condition, what)                  \
+  (__builtin_expect(static_cast<bool>(condition), 1) \
+       ? static_cast<void>(0)                        \
        : ::sley::base::check_failed(what, __FILE__, __LINE__))
 
-#define SLEY_DCHECK(condition, what)                                          \
+#define SLEY_DCHECK(condition, what)                                                \
   (!::sley::base::debug_checks || __builtin_expect(static_cast<bool>(condition), 1) \
-       ? static_cast<void>(0)                                                 \
+       ? static_cast<void>(0)                                                       \
        : ::sley::base::check_failed(what, __FILE__, __LINE__))

@@ -6,7 +6,7 @@
 
 namespace sley::base {
 
-template <class T, T* T::*Next>
+template <class T, T* T::* Next>
 class intrusive_queue {
  public:
   bool is_empty() const noexcept { return first_ == nullptr; }

@@ -1,5 +1,5 @@
-// Output that never allocates, takes no lock and is safe in a signal handler: a line is put together
-// in a fixed buffer and written by one write(2). What does not fit is cut.
+// Output that never allocates, takes no lock and is safe in a signal handler: a line is put
+// together in a fixed buffer and written by one write(2). What does not fit is cut.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// Walks over all of n things from a random start with a random step that has no factor in common with
-// n, so that each is visited once (Go's randomOrder).
+// Walks over all of n things from a random start with a random step that has no factor in common
+// with n, so that each is visited once (Go's randomOrder).
 #pragma once
 
 #include <array>

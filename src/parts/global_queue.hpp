@@ -11,7 +11,7 @@
 
 namespace sley::parts {
 
-template <class T, T* T::*Next>
+template <class T, T* T::* Next>
 class global_queue {
  public:
   using list = base::intrusive_queue<T, Next>;

@@ -1,5 +1,5 @@
-// What a thread does that finds a lock taken: spin for a moment, then sleep. The protocol is stated in
-// the header.
+// What a thread does that finds a lock taken: spin for a moment, then sleep. The protocol is stated
+// in the header.
 #include <sley/detail/lock.hpp>
 
 #include "platform/futex.hpp"
@@ -25,7 +25,7 @@ void lock::acquire_slow() noexcept {
 void lock::end_release(rest r) noexcept {
   const bool must_wake =
       r == rest::wake || word_.exchange_release(free, "LK-1") == slept_on;  // LK-3
-  if (must_wake) platform::futex_wake(word_, 1);
+  if (must_wake) platform::futex_wake(word_, 1);  // LK-4: its address, not its contents
 }
 
 }  // namespace sley::detail

@@ -3,8 +3,8 @@
 //
 //   RN-1  The element is visible to who takes it: store_release or exchange_acq_rel in put <->
 //         exchange_acq_rel in take.
-//   RN-2  Only the owner makes the slot non-null. So the owner may store into an empty slot without a
-//         read-modify-write: no thief changes null.
+//   RN-2  Only the owner makes the slot non-null. So the owner may store into an empty slot without
+//         a read-modify-write: no thief changes null.
 //   Test: tests/model/next_slot_model.cpp.
 #pragma once
 
@@ -17,7 +17,7 @@ class next_slot {
  public:
   // The owner: puts the element in front and returns the one that it displaces, or null.
   T* put(T* element) noexcept {
-    if (slot_.load_relaxed() == nullptr) {       // RN-2
+    if (slot_.load_relaxed() == nullptr) {  // RN-2
       slot_.store_release(element, "RN-1");
       return nullptr;
     }

@@ -1,5 +1,5 @@
-// Memory for what is never given back: records, machines, processors. Cut from large mappings, so that
-// the runtime never needs malloc.
+// Memory for what is never given back: records, machines, processors. Cut from large mappings, so
+// that the runtime never needs malloc.
 #pragma once
 
 #include <sley/detail/lock.hpp>
@@ -18,8 +18,8 @@ class permanent_memory {
   static constexpr std::size_t alignment = 64;
 
   detail::lock lock_;
-  char* next_ = nullptr;   // [lock: lock_]
-  std::size_t left_ = 0;   // [lock: lock_]
+  char* next_ = nullptr;  // [lock: lock_]
+  std::size_t left_ = 0;  // [lock: lock_]
 };
 
 }  // namespace sley::parts

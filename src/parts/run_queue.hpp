@@ -8,10 +8,10 @@
 //
 //   RQ-1  A pushed element is visible to who takes it: store_release(tail_) in push and
 //         steal_half_from <-> load_acquire(tail_) in steal_half_from.
-//   RQ-2  A slot is read before it is written again: cas_acq_rel(head_) by consumers after they read
-//         their slots <-> load_acquire(head_) in push before it writes one.
-//   RQ-3  Never over capacity, nothing taken twice: indices only grow (they wrap at 2^32); consumers
-//         claim slots by compare-and-swap of head_, and only the owner moves tail_.
+//   RQ-2  A slot is read before it is written again: cas_acq_rel(head_) by consumers after they
+//         read their slots <-> load_acquire(head_) in push before it writes one.
+//   RQ-3  Never over capacity, nothing taken twice: indices only grow (they wrap at 2^32);
+//         consumers claim slots by compare-and-swap of head_, and only the owner moves tail_.
 //   Test: tests/model/run_queue_model.cpp.
 #pragma once
 
@@ -35,7 +35,7 @@ class run_queue {
 
   // False if the ring is full.
   bool push(T* element) noexcept {
-    const std::uint32_t tail = tail_.load_relaxed();          // own index
+    const std::uint32_t tail = tail_.load_relaxed();        // own index
     const std::uint32_t head = head_.load_acquire("RQ-2");  // RQ-2: the slot has been read
     if (tail - head >= Capacity) return false;
     slot(tail).store_relaxed(element);
@@ -43,11 +43,11 @@ class run_queue {
     return true;
   }
 
-  // Pushes what `next()` gives until it gives null: at most as many as there is room for, which the caller
-  // knows. One store publishes them all.
+  // Pushes what `next()` gives until it gives null: at most as many as there is room for, which the
+  // caller knows. One store publishes them all.
   template <class Next>
   void push_all(Next next) noexcept {
-    std::uint32_t tail = tail_.load_relaxed();                  // own index
+    std::uint32_t tail = tail_.load_relaxed();              // own index
     const std::uint32_t head = head_.load_acquire("RQ-2");  // RQ-2: the slots have been read
     while (T* element = next()) {
       SLEY_CHECK(tail - head < Capacity, "RQ-3: the ring is never over capacity");
@@ -58,7 +58,7 @@ class run_queue {
 
   // The oldest element; null when empty.
   T* pop() noexcept {
-    std::uint32_t head = head_.load_relaxed();          // the cas decides
+    std::uint32_t head = head_.load_relaxed();        // the cas decides
     const std::uint32_t tail = tail_.load_relaxed();  // own index
     while (head != tail) {  // each failure means that a thief took something
       T* element = slot(head).load_relaxed();
@@ -70,7 +70,7 @@ class run_queue {
   // Takes the older half of a full ring, to make room. Returns how many came; 0 if a thief was
   // faster, and there is room now.
   std::uint32_t take_half(T* (&out)[half]) noexcept {
-    std::uint32_t head = head_.load_relaxed();          // the cas decides
+    std::uint32_t head = head_.load_relaxed();        // the cas decides
     const std::uint32_t tail = tail_.load_relaxed();  // own index
     if (tail - head != Capacity) return 0;
     for (std::uint32_t i = 0; i < half; ++i) out[i] = slot(head + i).load_relaxed();

@@ -5,8 +5,8 @@
 //   low - guard            low                                        top   header
 //   | faults on access     | the stack grows down from top            |     | stack + colour gap |
 //
-// The distance between stacks is no power of two and their tops are coloured by cache lines: else all
-// tops would compete for the same few cache sets. Stacks of other sizes are mapped one by one.
+// The distance between stacks is no power of two and their tops are coloured by cache lines: else
+// all tops would compete for the same few cache sets. Stacks of other sizes are mapped one by one.
 // Free stacks are kept last in, first out, for those are warm.
 #pragma once
 
@@ -75,11 +75,11 @@ class stack_pool {
 
   std::size_t default_bytes_ = 0;  // [const] after start
   mutable detail::lock lock_;
-  stack* free_ = nullptr;          // [lock: lock_]
-  char* arena_ = nullptr;          // [lock: lock_] the arena being cut
-  std::size_t arena_left_ = 0;     // [lock: lock_] stacks not cut from it yet
-  std::uint64_t made_ = 0;         // [lock: lock_]
-  std::uint64_t reserved_ = 0;     // [lock: lock_]
+  stack* free_ = nullptr;       // [lock: lock_]
+  char* arena_ = nullptr;       // [lock: lock_] the arena being cut
+  std::size_t arena_left_ = 0;  // [lock: lock_] stacks not cut from it yet
+  std::uint64_t made_ = 0;      // [lock: lock_]
+  std::uint64_t reserved_ = 0;  // [lock: lock_]
 };
 
 }  // namespace sley::parts

@@ -9,9 +9,9 @@
 //   running   -> dead       exit: itself
 //   dead      -> idle       spawn: the record is taken from a free list
 //
-// One side at a time may move the status (the machine that runs the goroutine, or the one waker that
-// claimed it), and the goroutine is handed over through queues and locks that order it. So a plain
-// store is enough; the field is atomic for those who only read it, for figures and dumps.
+// One side at a time may move the status (the machine that runs the goroutine, or the one waker
+// that claimed it), and the goroutine is handed over through queues and locks that order it. So a
+// plain store is enough; the field is atomic for those who only read it, for figures and dumps.
 #pragma once
 
 #include <sley/detail/atomic.hpp>

@@ -1,6 +1,7 @@
-// Timers in the order of their time: a 4-ary heap whose elements know their place, so that any can be
-// taken out at once. It takes no lock; its owner guards it. Its memory comes from the system, never
-// from malloc, for it is used where malloc's lock may be held by a goroutine that waits for us.
+// Timers in the order of their time: a 4-ary heap whose elements know their place, so that any can
+// be taken out at once. It takes no lock; its owner guards it. Its memory comes from the system,
+// never from malloc, for it is used where malloc's lock may be held by a goroutine that waits for
+// us.
 #pragma once
 
 #include <cstddef>

@@ -2,8 +2,9 @@
 // word. From Go's wakep, resetspinning and the end of findRunnable, where it is spread over five
 // places.
 //
-// A machine *searches* while it has a processor and looks for work at others' queues. At most half as
-// many search as are busy. A submitter wakes somebody only if a processor is idle and nobody searches.
+// A machine *searches* while it has a processor and looks for work at others' queues. At most half
+// as many search as are busy. A submitter wakes somebody only if a processor is idle and nobody
+// searches.
 //
 //   WG-1  Lost wake-up between submit and going idle.
 //           A submits:   1 publish the work          2 read the word
@@ -14,8 +15,9 @@
 //                those who go idle). Either 2 sees 3 and A wakes somebody, or 4 sees 1.
 //         Test: tests/model/wake_gate_model.cpp, submit_races_with_going_idle.
 //   WG-2  A searcher that finds work may be what another submitter relied on. So whoever stops
-//         searching by finding something, and was the last, wakes the next searcher (its caller does:
-//         [[nodiscard]] found_work); whoever claimed a search and could not start it tries again.
+//         searching by finding something, and was the last, wakes the next searcher (its caller
+//         does: [[nodiscard]] found_work); whoever claimed a search and could not start it tries
+//         again.
 #pragma once
 
 #include <sley/detail/atomic.hpp>
@@ -26,8 +28,8 @@ namespace sley::parts {
 
 class wake_gate {
  public:
-  // After publishing work: must the caller wake a machine? Cheap; the answer may be out of date, but
-  // never so that work is forgotten (WG-1).
+  // After publishing work: must the caller wake a machine? Cheap; the answer may be out of date,
+  // but never so that work is forgotten (WG-1).
   [[nodiscard]] bool wake_needed() const noexcept {
     detail::light_barrier("WG-1");
     return may_wake(word_.load_relaxed());  // relaxed: WG-1's barriers order it
@@ -65,8 +67,8 @@ class wake_gate {
   // A machine searches although enough do, for it has seen work and holds a processor for it.
   void search_anyway() noexcept { word_.add_acq_rel(one_searching, "WG-1"); }
 
-  // A machine gives its processor up. Followed by heavy_barrier("WG-1") and, unless this returns that
-  // the gate is paused, by another look at every queue.
+  // A machine gives its processor up. Followed by heavy_barrier("WG-1") and, unless this returns
+  // that the gate is paused, by another look at every queue.
   [[nodiscard]] bool go_idle(bool was_searching) noexcept {
     const std::uint32_t change = one_idle - (was_searching ? one_searching : 0);
     return (word_.add_acq_rel(change, "WG-1") & paused) != 0;

@@ -1,5 +1,6 @@
-// The chaos build: real threads, perturbed at every atomic operation, by a seed (SLEY_SEED). Which thread
-// draws which number still depends on the machine, so a seed names a mix of delays, not one schedule.
+// The chaos build: real threads, perturbed at every atomic operation, by a seed (SLEY_SEED). Which
+// thread draws which number still depends on the machine, so a seed names a mix of delays, not one
+// schedule.
 #include <sley/detail/schedule_point.hpp>
 
 #ifdef SLEY_CHAOS

@@ -10,8 +10,8 @@ extern "C" {
 
 void sley_goroutine_start() noexcept;
 
-// The personality of a goroutine's bottom frame: no handler was found above it. The unwinder goes on
-// to the end of the stack, and __cxa_throw then calls std::terminate().
+// The personality of a goroutine's bottom frame: no handler was found above it. The unwinder goes
+// on to the end of the stack, and __cxa_throw then calls std::terminate().
 _Unwind_Reason_Code sley_goroutine_personality(int version, _Unwind_Action actions,
                                                _Unwind_Exception_Class exception_class,
                                                _Unwind_Exception* exception, _Unwind_Context*) {

@@ -1,10 +1,10 @@
 // Context switch: stop executing here, go on there.
 //
 // What is saved: stack pointer, frame pointer, resume address, and the floating-point control words
-// (MXCSR, x87 control word), which belong to the goroutine. Everything else the compiler saves, for the
-// assembly claims to change all of it. What decides the cost is the CPU's return-address predictor, so
-// the switch is inlined into the function that parks and leaves by a jump to a local label: each call
-// on the way in is then matched by one return on the way out.
+// (MXCSR, x87 control word), which belong to the goroutine. Everything else the compiler saves, for
+// the assembly claims to change all of it. What decides the cost is the CPU's return-address
+// predictor, so the switch is inlined into the function that parks and leaves by a jump to a local
+// label: each call on the way in is then matched by one return on the way out.
 #pragma once
 
 #include <unwind.h>
@@ -42,13 +42,13 @@ inline constexpr std::uint16_t default_x87_control = 0x037f;
 #endif
 }
 
-// Saves here into `from` and goes on at `to`. Returns when somebody switches back to `from`, perhaps on
-// another thread: what was read from thread-local storage before is void after. Inlined on purpose, so
-// call it from a function that is not.
+// Saves here into `from` and goes on at `to`. Returns when somebody switches back to `from`,
+// perhaps on another thread: what was read from thread-local storage before is void after. Inlined
+// on purpose, so call it from a function that is not.
 [[gnu::always_inline]] inline void switch_context(context& from, const context& to) noexcept {
 #ifndef SLEY_NO_FP_CONTROL
-  // Into variables of their own: side by side they would be compared with one load, which no CPU forwards
-  // from two stores.
+  // Into variables of their own: side by side they would be compared with one load, which no CPU
+  // forwards from two stores.
   std::uint32_t mxcsr;
   std::uint16_t x87_control;
   asm volatile("stmxcsr %0\n\tfnstcw %1" : "=m"(mxcsr), "=m"(x87_control));
@@ -78,12 +78,12 @@ inline constexpr std::uint16_t default_x87_control = 0x037f;
         "xmm12", "xmm13", "xmm14", "xmm15", "memory", "cc");
 }
 
-// A context that, when switched to, calls `entry()` on the stack that ends at `top` (aligned to 16).
-// `entry` must not return. The frame below it ends every unwind.
+// A context that, when switched to, calls `entry()` on the stack that ends at `top` (aligned to
+// 16). `entry` must not return. The frame below it ends every unwind.
 context make_context(void* top, void (*entry)()) noexcept;
 
-// Called for a C++ exception that no frame of a goroutine's stack wants, while that stack is still as it
-// was at the throw; std::terminate() follows when it returns. Set once, at boot.
+// Called for a C++ exception that no frame of a goroutine's stack wants, while that stack is still
+// as it was at the throw; std::terminate() follows when it returns. Set once, at boot.
 using uncaught_hook = void (*)(_Unwind_Exception* exception) noexcept;
 void set_uncaught_hook(uncaught_hook hook) noexcept;
 

@@ -6,8 +6,8 @@
 //
 // switch_context jumps to sley_goroutine_start, which calls the entry function. It never returns.
 // The unwind information says that the caller of this frame is unknown (rip undefined), so gdb,
-// perf and _Unwind_Backtrace stop here cleanly, and names a personality routine: an exception that no
-// frame above wants is seen by it in the search phase, with the whole stack still in place.
+// perf and _Unwind_Backtrace stop here cleanly, and names a personality routine: an exception that
+// no frame above wants is seen by it in the search phase, with the whole stack still in place.
 
     .text
     .globl sley_goroutine_start
@@ -16,7 +16,7 @@
     .align 16
 sley_goroutine_start:
     .cfi_startproc
-    .cfi_personality 0x9b, DW.ref.sley_goroutine_personality
+    .cfi_personality 0x9b, personality_reference
     .cfi_undefined rip
     .cfi_undefined rbp
     .cfi_def_cfa rsp, 16
@@ -27,13 +27,12 @@ sley_goroutine_start:
     .cfi_endproc
     .size sley_goroutine_start, . - sley_goroutine_start
 
-    .hidden DW.ref.sley_goroutine_personality
-    .weak DW.ref.sley_goroutine_personality
-    .section .data.rel.local.DW.ref.sley_goroutine_personality, "awG", @progbits, DW.ref.sley_goroutine_personality, comdat
+    .hidden sley_goroutine_personality
+    .section .data.rel.local, "aw", @progbits
     .align 8
-    .type DW.ref.sley_goroutine_personality, @object
-    .size DW.ref.sley_goroutine_personality, 8
-DW.ref.sley_goroutine_personality:
+    .type personality_reference, @object
+    .size personality_reference, 8
+personality_reference:
     .quad sley_goroutine_personality
 
     .section .note.GNU-stack, "", @progbits

@@ -11,8 +11,8 @@ struct machine;
 
 extern "C" {
 // Initial-exec, so that both libraries, static and shared, reach it without a call.
-extern thread_local __attribute__((tls_model("initial-exec"), visibility("hidden")))
-sley::rt::machine* sley_current_machine;
+extern thread_local __attribute__((tls_model("initial-exec"),
+                                   visibility("hidden"))) sley::rt::machine* sley_current_machine;
 }
 
 namespace sley::platform {

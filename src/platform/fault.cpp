@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t alternate_stack_bytes = 64 * 1024;
 
-fault_hook hook = nullptr;        // [const] once installed
+fault_hook hook = nullptr;       // [const] once installed
 struct sigaction previous = {};  // [const] once installed
 
 void on_fault(int signal, siginfo_t* info, void* context) {

@@ -3,16 +3,16 @@
 
 namespace sley::platform {
 
-// Called in the signal handler with the address that faulted; if the fault is the runtime's business,
-// it does not return.
+// Called in the signal handler with the address that faulted; if the fault is the runtime's
+// business, it does not return.
 using fault_hook = void (*)(void* address) noexcept;
 
-// Takes SIGSEGV. Faults that the hook returns from go on to whoever handled SIGSEGV before, or to the
-// default action. Once, at boot.
+// Takes SIGSEGV. Faults that the hook returns from go on to whoever handled SIGSEGV before, or to
+// the default action. Once, at boot.
 void install_fault_handler(fault_hook hook) noexcept;
 
-// Gives the calling thread an alternate signal stack, unless it has one: a fault in a guard leaves no
-// room on the stack that it is about.
+// Gives the calling thread an alternate signal stack, unless it has one: a fault in a guard leaves
+// no room on the stack that it is about.
 void use_alternate_signal_stack() noexcept;
 
 }  // namespace sley::platform

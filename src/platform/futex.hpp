@@ -1,4 +1,5 @@
-// futex(2) on the atomic word itself; a seam, for in model builds the model checker plays the kernel.
+// futex(2) on the atomic word itself; a seam, for in model builds the model checker plays the
+// kernel.
 #pragma once
 
 #include <sley/detail/atomic.hpp>

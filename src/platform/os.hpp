@@ -1,6 +1,6 @@
-// What sley asks of the operating system, as contracts. Each function says what it needs and what it
-// promises; nothing here knows of goroutines. None of them allocates or takes a lock of libc unless it
-// says so, so the runtime may call them with its own locks held.
+// What sley asks of the operating system, as contracts. Each function says what it needs and what
+// it promises; nothing here knows of goroutines. None of them allocates or takes a lock of libc
+// unless it says so, so the runtime may call them with its own locks held.
 #pragma once
 
 #include <cstddef>
@@ -54,9 +54,9 @@ std::size_t page_bytes() noexcept;
 void* map_memory(std::size_t bytes, bool small_pages) noexcept;
 void unmap_memory(void* start, std::size_t bytes) noexcept;
 
-// Makes every access to the page-aligned range fault with SIGSEGV from now on. False, with errno set,
-// if the process may not have another guard. Uses MADV_GUARD_INSTALL (Linux 6.13), which costs no
-// mapping, else mprotect.
+// Makes every access to the page-aligned range fault with SIGSEGV from now on. False, with errno
+// set, if the process may not have another guard. Uses MADV_GUARD_INSTALL (Linux 6.13), which costs
+// no mapping, else mprotect.
 bool install_guard(void* start, std::size_t bytes) noexcept;
 
 }  // namespace sley::platform

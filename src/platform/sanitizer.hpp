@@ -33,8 +33,8 @@
 #include <sanitizer/tsan_interface.h>
 #endif
 
-// For the function at the bottom of a goroutine's stack, which is entered for every goroutine that begins
-// there and never left: the thread sanitizer, which counts both, must not know of it.
+// For the function at the bottom of a goroutine's stack, which is entered for every goroutine that
+// begins there and never left: the thread sanitizer, which counts both, must not know of it.
 #ifdef SLEY_TSAN
 #ifdef __clang__
 #define SLEY_BOTTOM_FRAME __attribute__((disable_sanitizer_instrumentation))
@@ -59,8 +59,8 @@ struct fiber_state {
 #endif
 };
 
-// Memory of ours that may hold the only pointer to something of the user's: the leak checker looks there.
-// Every byte of it must be readable.
+// Memory of ours that may hold the only pointer to something of the user's: the leak checker looks
+// there. Every byte of it must be readable.
 [[gnu::always_inline]] inline void register_root([[maybe_unused]] void* start,
                                                  [[maybe_unused]] std::size_t bytes) noexcept {
 #ifdef SLEY_ASAN

@@ -1,5 +1,6 @@
-// A goroutine ends. Its stack is still warm: a goroutine that has not begun yet takes it over without
-// a switch. From Go's goexit0, which has no such short cut, for there a stack comes with the record.
+// A goroutine ends. Its stack is still warm: a goroutine that has not begun yet takes it over
+// without a switch. From Go's goexit0, which has no such short cut, for there a stack comes with
+// the record.
 #include "platform/os.hpp"
 #include "runtime/enter.hpp"
 #include "runtime/records.hpp"
@@ -28,12 +29,10 @@ void retire(machine* m, goroutine* g) noexcept {
 }
 
 // A new stack has been switched to.
-[[gnu::noinline]] void arrive() noexcept {
-  come_back(current_machine()->g->stack->fiber, {});
-}
+[[gnu::noinline]] void arrive() noexcept { come_back(current_machine()->g->stack->fiber, {}); }
 
-// Runs the task of the goroutine that has this stack. Exceptions are not caught: one that nobody wants
-// is found so while its stack still stands (see sley_goroutine_personality).
+// Runs the task of the goroutine that has this stack. Exceptions are not caught: one that nobody
+// wants is found so while its stack still stands (see sley_goroutine_personality).
 // The object of a forced unwind is null, though the ABI has it caught by reference.
 [[gnu::noinline, gnu::no_sanitize("null")]] void run_task() {
   goroutine* g = current_machine()->g;
@@ -90,7 +89,8 @@ _Unwind_Reason_Code go_on(int, _Unwind_Action, _Unwind_Exception_Class, _Unwind_
 // The end of a catch that did not rethrow: run_task's, or one that must not be.
 void forced_unwind_ended(_Unwind_Reason_Code, _Unwind_Exception*) {
   if (!current_machine()->g->extra->exit_arrived) {
-    base::fatal("sley: this_goroutine::exit() was swallowed by a catch (...) that does not rethrow");
+    base::fatal(
+        "sley: this_goroutine::exit() was swallowed by a catch (...) that does not rethrow");
   }
 }
 
@@ -99,8 +99,8 @@ void forced_unwind_ended(_Unwind_Reason_Code, _Unwind_Exception*) {
 void exit_goroutine() {
   goroutine* g = current_machine()->g;
   if (g->extra == nullptr) g->extra = new goroutine_extra;
-  // In the record, not in this frame: the frames above it are left one by one, and their destructors
-  // run over this one.
+  // In the record, not in this frame: the frames above it are left one by one, and their
+  // destructors run over this one.
   _Unwind_Exception& unwind = g->extra->exit_unwind;
   unwind = {};
   unwind.exception_cleanup = &forced_unwind_ended;

@@ -25,7 +25,8 @@ void append_goroutine(base::line_writer& line, const goroutine* g) noexcept {
 }
 
 // The part of an exception's header that the Itanium C++ ABI (2.2.1) and libstdc++ put before the
-// object. In an exception that std::rethrow_exception made, the first word names the object instead.
+// object. In an exception that std::rethrow_exception made, the first word names the object
+// instead.
 struct exception_header {
   void* first_word;
   void* not_ours[9];

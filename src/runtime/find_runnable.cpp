@@ -30,8 +30,8 @@ bool slice_is_over(processor* p) noexcept {
   return now >= p->slice_end_ns;
 }
 
-// The next slot: who was just made runnable, in the slice of who made it so. When that slice is over,
-// it goes behind everybody.
+// The next slot: who was just made runnable, in the slice of who made it so. When that slice is
+// over, it goes behind everybody.
 inline goroutine* take_next(processor* p) noexcept {
   goroutine* g = p->next.take();
   if (g == nullptr || !slice_is_over(p)) return g;

@@ -1,7 +1,7 @@
-// Threads that the runtime did not make. Such a thread may use everything: it has a machine of its own,
-// which never holds a processor, and a goroutine record that stands for it in queues of waiters. Where
-// a goroutine would park, the thread sleeps. From Go's extra Ms (needm), which go further: there the
-// thread needs a P, for it runs Go code, which a thread of C++ does not need.
+// Threads that the runtime did not make. Such a thread may use everything: it has a machine of its
+// own, which never holds a processor, and a goroutine record that stands for it in queues of
+// waiters. Where a goroutine would park, the thread sleeps. From Go's extra Ms (needm), which go
+// further: there the thread needs a P, for it runs Go code, which a thread of C++ does not need.
 #include "base/check.hpp"
 #include "platform/current.hpp"
 #include "platform/exception_state.hpp"

@@ -50,8 +50,8 @@ struct alignas(64) goroutine {
   std::uint64_t id = 0;              // [owner]
   void (*run)(void*) = nullptr;      // [owner] the task's code; its bytes are below
   goroutine_extra* extra = nullptr;  // [owner] null if it has neither name nor stack size
-  // A thread that sleeps for it: if it is foreign its own, and for the main goroutine, once its function
-  // has returned, the one in run().
+  // A thread that sleeps for it: if it is foreign its own, and for the main goroutine, once its
+  // function has returned, the one in run().
   parts::note* thread_note = nullptr;                            // [owner]
   alignas(std::max_align_t) std::byte task[detail::task_bytes];  // [owner]
 };

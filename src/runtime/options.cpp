@@ -33,9 +33,12 @@ std::optional<std::uint64_t> parse(std::string_view text, bool with_suffix) noex
   if (!with_suffix || rest + 1 != end) return std::nullopt;
   unsigned shift = 0;
   switch (*rest) {
-    case 'K': case 'k': shift = 10; break;
-    case 'M': case 'm': shift = 20; break;
-    case 'G': case 'g': shift = 30; break;
+    case 'K':
+    case 'k': shift = 10; break;
+    case 'M':
+    case 'm': shift = 20; break;
+    case 'G':
+    case 'g': shift = 30; break;
     default: return std::nullopt;
   }
   if (value > (UINT64_MAX >> shift)) return std::nullopt;

@@ -1,5 +1,5 @@
-// Settings from the environment, read at boot. A value that is not a sane number is one clear line on
-// stderr, and the default. None are read in a program that runs with others' rights (AT_SECURE).
+// Settings from the environment, read at boot. A value that is not a sane number is one clear line
+// on stderr, and the default. None are read in a program that runs with others' rights (AT_SECURE).
 #pragma once
 
 #include <cstddef>

@@ -1,9 +1,9 @@
-// A goroutine waits, and goes on: park and ready, and yield between them. From Go's gopark, goready and
-// Gosched.
+// A goroutine waits, and goes on: park and ready, and yield between them. From Go's gopark, goready
+// and Gosched.
 //
 // The fast way is one switch, from the goroutine that parks to the next one of this processor. What
-// must happen after the context is saved travels in the machine's after_switch, and the side that is
-// switched to does it first.
+// must happen after the context is saved travels in the machine's after_switch, and the side that
+// is switched to does it first.
 #include "runtime/enter.hpp"
 #include "runtime/sched_state.hpp"
 #include "runtime/scheduler.hpp"

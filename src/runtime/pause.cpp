@@ -1,5 +1,6 @@
-// Between one run() and the next nothing is scheduled: machines stop where they next enter the runtime.
-// Nobody is interrupted, for who computes may hold malloc's lock, and the process may want to exit.
+// Between one run() and the next nothing is scheduled: machines stop where they next enter the
+// runtime. Nobody is interrupted, for who computes may hold malloc's lock, and the process may want
+// to exit.
 #include "runtime/sched_state.hpp"
 #include "runtime/scheduler.hpp"
 
@@ -12,8 +13,8 @@ void pause() noexcept {
   }
 }
 
-// Work that was queued meanwhile woke nobody. One searcher is enough: each that finds work wakes the
-// next, and one that finds nothing waits for the timers.
+// Work that was queued meanwhile woke nobody. One searcher is enough: each that finds work wakes
+// the next, and one that finds nothing waits for the timers.
 void resume() noexcept {
   sched.gate.resume();
   wake_p();

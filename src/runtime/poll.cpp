@@ -1,6 +1,6 @@
-// Waiting for the next timer when there is nothing to run: one machine, the poller, sleeps until the
-// earliest of all processors' timers; the others sleep until they are woken. From the end of Go's
-// findRunnable.
+// Waiting for the next timer when there is nothing to run: one machine, the poller, sleeps until
+// the earliest of all processors' timers; the others sleep until they are woken. From the end of
+// Go's findRunnable.
 #include "platform/os.hpp"
 #include "runtime/sched_state.hpp"
 #include "runtime/scheduler.hpp"

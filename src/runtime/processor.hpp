@@ -19,9 +19,9 @@ struct machine;
 
 inline constexpr std::uint32_t queue_capacity = 256;
 inline constexpr std::uint32_t fairness_tick = 61;
-inline constexpr std::size_t dead_cache = 64;      // dead records that a processor keeps
-inline constexpr std::size_t stack_cache = 32;     // free stacks that a processor keeps
-inline constexpr std::uint64_t id_batch = 16;      // goroutine ids that it draws at once
+inline constexpr std::size_t dead_cache = 64;   // dead records that a processor keeps
+inline constexpr std::size_t stack_cache = 32;  // free stacks that a processor keeps
+inline constexpr std::uint64_t id_batch = 16;   // goroutine ids that it draws at once
 inline constexpr std::int64_t time_slice_ns = 10'000'000;
 
 using goroutine_list = base::intrusive_queue<goroutine, &goroutine::next>;
@@ -42,23 +42,23 @@ inline void count(detail::atomic<std::uint64_t>& counter, std::uint64_t n = 1) n
 }
 
 struct alignas(64) processor {
-  std::uint32_t id = 0;         // [const]
-  std::uint32_t tick = 0;       // [owner] scheduling rounds: grows when a new time slice begins
-  std::uint32_t inherited = 0;  // [owner] goroutines run one after the other within this slice
-  machine* m = nullptr;         // [owner] who holds it; null while idle
+  std::uint32_t id = 0;            // [const]
+  std::uint32_t tick = 0;          // [owner] scheduling rounds: grows when a new time slice begins
+  std::uint32_t inherited = 0;     // [owner] goroutines run one after the other within this slice
+  machine* m = nullptr;            // [owner] who holds it; null while idle
   processor* next_idle = nullptr;  // [lock: sched.lock] link in the list of idle processors
 
-  parts::next_slot<goroutine> next;                         // what runs before the queue
-  parts::run_queue<goroutine, queue_capacity> queue;        // see run_queue.hpp
+  parts::next_slot<goroutine> next;                   // what runs before the queue
+  parts::run_queue<goroutine, queue_capacity> queue;  // see run_queue.hpp
 
-  base::random random;                // [owner]
-  std::int64_t slice_end_ns = 0;      // [owner] set when `inherited` first makes it look
-  std::uint64_t clock_read_cycles = 0;   // [owner] when the clock was last read for timers
-  std::uint64_t next_id = 0;          // [owner] ids not given out yet, below last_id
-  std::uint64_t last_id = 0;          // [owner]
-  goroutine_list dead;                // [owner] records to use again
-  parts::stack* stacks = nullptr;     // [owner] free stacks, warmest first
-  std::size_t stack_count = 0;        // [owner]
+  base::random random;                  // [owner]
+  std::int64_t slice_end_ns = 0;        // [owner] set when `inherited` first makes it look
+  std::uint64_t clock_read_cycles = 0;  // [owner] when the clock was last read for timers
+  std::uint64_t next_id = 0;            // [owner] ids not given out yet, below last_id
+  std::uint64_t last_id = 0;            // [owner]
+  goroutine_list dead;                  // [owner] records to use again
+  parts::stack* stacks = nullptr;       // [owner] free stacks, warmest first
+  std::size_t stack_count = 0;          // [owner]
 
   timer_set timers;
   counters figures;

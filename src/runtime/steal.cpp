@@ -8,8 +8,9 @@ namespace sley::rt {
 namespace {
 
 constexpr int rounds = 4;
-// A goroutine in the next slot is about to run, unless its processor computes for long: give it that
-// much time before taking it away, or pairs that wake each other would be torn apart all the time.
+// A goroutine in the next slot is about to run, unless its processor computes for long: give it
+// that much time before taking it away, or pairs that wake each other would be torn apart all the
+// time.
 constexpr std::int64_t next_slot_grace_ns = 20'000;
 
 goroutine* steal_next(processor* victim) noexcept {

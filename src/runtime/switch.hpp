@@ -1,6 +1,6 @@
 // The switch between stacks, with everything that must be told or moved. Inlined into the functions
-// that switch (see platform/context.hpp); after each of them the caller is on `to`'s side of the world
-// until it is switched back to.
+// that switch (see platform/context.hpp); after each of them the caller is on `to`'s side of the
+// world until it is switched back to.
 #pragma once
 
 #include "base/check.hpp"
@@ -20,8 +20,8 @@ namespace sley::rt {
   }
 }
 
-// First thing on a side that was switched to, which may be on another thread than it left. `exceptions`
-// is the state of exceptions that it had when it left.
+// First thing on a side that was switched to, which may be on another thread than it left.
+// `exceptions` is the state of exceptions that it had when it left.
 [[gnu::always_inline]] inline void come_back(platform::fiber_state& own,
                                              const platform::exception_state& exceptions) noexcept {
   platform::after_switch(own);
@@ -51,8 +51,8 @@ namespace sley::rt {
   come_back(own, exceptions);
 }
 
-// From the machine's own stack to a goroutine, which may well come back as another. No exception is in
-// flight on that stack.
+// From the machine's own stack to a goroutine, which may well come back as another. No exception is
+// in flight on that stack.
 [[gnu::always_inline]] inline void switch_from_machine(machine* m, goroutine* to) noexcept {
   m->g = to;
   platform::before_switch(&m->fiber, to->stack->fiber);

@@ -87,8 +87,8 @@ struct main_task {
   }
 };
 
-// MR-1  One run() at a time, and each sees what the one before did: cas_acq_rel to true at its start <->
-//       cas_acq_rel to false at its end.
+// MR-1  One run() at a time, and each sees what the one before did: cas_acq_rel to true at its
+//       start <-> cas_acq_rel to false at its end.
 atomic<bool> main_is_running;  // [atomic MR-1]
 
 void start_main(const main_task& task) {

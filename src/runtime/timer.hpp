@@ -21,13 +21,14 @@ inline constexpr std::int64_t never = INT64_MAX;
 
 struct timer : parts::heap_place {
   // Called when due, with the heap's lock held: short, never parks, may take channel locks but no
-  // other heap's. Returns a goroutine that is to be made runnable (one that waits, or a new one), or null.
+  // other heap's. Returns a goroutine that is to be made runnable (one that waits, or a new one),
+  // or null.
   goroutine* (*fire)(timer* t, std::int64_t now_ns) noexcept = nullptr;
   std::int64_t period_ns = 0;  // [lock: the heap's] 0: once
   // The heap that it is in, or was in last.  [atomic TM-1]
-  //   TM-1  A timer is changed only under the lock of the heap it names, and names another heap only
-  //         while it is in none: store_release in add <-> load_acquire in remove, which looks again
-  //         once it has the lock.
+  //   TM-1  A timer is changed only under the lock of the heap it names, and names another heap
+  //         only while it is in none: store_release in add <-> load_acquire in remove, which looks
+  //         again once it has the lock.
   detail::atomic<processor*> home;
 };
 
@@ -44,10 +45,12 @@ struct timer_set {
 // Arms a timer that is in no heap. False, and nothing happened, if there is no memory.
 [[nodiscard]] bool add_timer(timer* t, std::int64_t when_ns) noexcept;
 
-// Disarms it. True if it was armed. After it returns the timer's function is not running, nor will it.
+// Disarms it. True if it was armed. After it returns the timer's function is not running, nor will
+// it.
 bool remove_timer(timer* t) noexcept;
 
-// For a timer's own function, if it could not do its work: arms it again in the heap that it came from.
+// For a timer's own function, if it could not do its work: arms it again in the heap that it came
+// from.
 void insert_again(timer* t, std::int64_t when_ns) noexcept;
 
 // Runs what is due on p's heap, reading the clock only if there are timers. True if anything ran.

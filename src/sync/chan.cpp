@@ -16,7 +16,8 @@ channel_closed::~channel_closed() = default;
 
 namespace sync {
 
-// A receiver that waits gets the value straight from the sender: its room is on its own stack.
+// CH-2: a receiver waits only if the ring is empty, so it gets the value straight from the sender:
+// its room is on its own stack.
 attempt send_locked(chan_core* c, void* value) noexcept {
   if (c->closed.load_relaxed()) return {chan_status::closed};
   if (chan_waiter* w = c->receivers.claim_first()) {
@@ -29,8 +30,8 @@ attempt send_locked(chan_core* c, void* value) noexcept {
   return {chan_status::ok};
 }
 
-// With a full ring and a sender that waits, the receiver takes the oldest value and the sender's goes
-// last, so that none overtakes.
+// With a full ring and a sender that waits, the receiver takes the oldest value and the sender's
+// goes last, so that none overtakes.
 attempt receive_locked(chan_core* c, void* out) noexcept {
   if (c->has_values()) {
     c->pop_value(out);
@@ -49,7 +50,8 @@ attempt receive_locked(chan_core* c, void* out) noexcept {
   return {c->closed.load_relaxed() ? chan_status::closed : chan_status::would_block};
 }
 
-// A channel that is open, and a moment later full, was open and full at once: open channels only close.
+// A channel that is open, and a moment later full, was open and full at once: open channels only
+// close.
 bool would_block_send(const chan_core* c) noexcept {
   if (c->closed.load_acquire("CH-4")) return false;
   return c->capacity == 0 ? c->receivers.is_empty() : !c->has_room();
@@ -65,7 +67,8 @@ namespace {
 
 // One operation, waiting if it must. Both directions are alike but for the attempt and the queue.
 struct send_operation {
-  // The most frequent case: nobody waits, and the ring has room, for a value that moves without a call.
+  // The most frequent case: nobody waits, and the ring has room, for a value that moves without a
+  // call.
   static bool at_once(chan_core* c, void* value) noexcept {
     if (c->closed.load_relaxed() || !c->receivers.is_empty() || !c->has_room() || !c->is_word()) {
       return false;
@@ -179,7 +182,8 @@ chan_status select_one(chan_core* c, void* element, detail::case_kind kind,
 
 [[noreturn]] void throw_closed() { throw channel_closed("sley: send on closed channel"); }
 
-// Everybody who waits, in the order in which they came; they are made ready once the lock is released.
+// CH-3: everybody who waits, in the order in which they came; they are made ready once the lock is
+// released.
 chan_waiter* take_all(chan_core* c) noexcept {
   chan_waiter* first = nullptr;
   chan_waiter** link = &first;
@@ -235,6 +239,7 @@ chan_ref::chan_ref(const element_type& type, std::size_t capacity) {
 
 static_assert(offsetof(chan_core, references) == 0, "chan_ref reaches them through the channel");
 
+// RF-1: nobody else uses it any more.
 void chan_ref::destroy(chan_core* c) noexcept {
   if (c->is_timer) sync::destroy(c->timer);
   while (c->has_values()) {

@@ -1,8 +1,9 @@
-// A channel without its type: a lock, a ring of values, and two queues of waiters. From Go's chan.go.
+// A channel without its type: a lock, a ring of values, and two queues of waiters. From Go's
+// chan.go.
 //
 // Invariants, whenever the lock is free:
-//   CH-1  At most one of the queues has a waiter that can be claimed, except one goroutine that waits
-//         to send and to receive here in the same select.
+//   CH-1  At most one of the queues has a waiter that can be claimed, except one goroutine that
+//         waits to send and to receive here in the same select.
 //   CH-2  Somebody waits to receive only if the ring is empty, to send only if it is full.
 //   CH-3  A closed channel has no waiters, except those of selects that were claimed elsewhere.
 #pragma once
@@ -26,22 +27,22 @@ namespace sley::detail {
 struct chan_core {
   chan_references references;
   lock guard;
-  // CH-4  Looks without the lock (would_block_send, would_block_receive) are of one moment. What was
-  //       sent before the close is seen by who sees it closed, and who sees that the last value or
-  //       waiter is gone sees a close that came before: store_release of closed in close, of count in
-  //       popped and of the queue's first in remove <-> load_acquire of them in the looks.
-  atomic<bool> closed;             // [lock: guard] [atomic CH-4]
-  bool is_timer = false;           // [const] looks unbuffered, though it has room for one value
-  bool is_plain = true;            // [const] values are bytes
+  // CH-4  Looks without the lock (would_block_send, would_block_receive) are of one moment. What
+  //       was sent before the close is seen by who sees it closed, and who sees that the last value
+  //       or waiter is gone sees a close that came before: store_release of closed in close, of
+  //       count in popped and of the queue's first in remove <-> load_acquire of them in the looks.
+  atomic<bool> closed;              // [lock: guard] [atomic CH-4]
+  bool is_timer = false;            // [const] looks unbuffered, though it has room for one value
+  bool is_plain = true;             // [const] values are bytes
   std::uint32_t element_bytes = 0;  // [const]
-  atomic<std::size_t> count;       // [lock: guard] [atomic CH-4] values in the ring
-  std::size_t capacity = 0;        // [const]
-  std::size_t ring_bytes = 0;      // [const]
-  std::size_t head = 0;            // [lock: guard] where the oldest value is, in bytes
-  std::size_t tail = 0;            // [lock: guard] where the next one goes, in bytes
-  sync::waiter_queue receivers;    // [lock: guard]
-  sync::waiter_queue senders;      // [lock: guard]
-  char* ring = nullptr;            // [const]
+  atomic<std::size_t> count;        // [lock: guard] [atomic CH-4] values in the ring
+  std::size_t capacity = 0;         // [const]
+  std::size_t ring_bytes = 0;       // [const]
+  std::size_t head = 0;             // [lock: guard] where the oldest value is, in bytes
+  std::size_t tail = 0;             // [lock: guard] where the next one goes, in bytes
+  sync::waiter_queue receivers;     // [lock: guard]
+  sync::waiter_queue senders;       // [lock: guard]
+  char* ring = nullptr;             // [const]
   sync::channel_timer* timer = nullptr;  // [const] is_timer: what feeds it
   const element_type* type = nullptr;    // [const]
 
@@ -102,8 +103,8 @@ namespace sley::sync {
 
 using detail::chan_core;
 
-// What a try at an operation found, with the lock held. `wake` is who must be made ready once the lock
-// is released.
+// What a try at an operation found, with the lock held. `wake` is who must be made ready once the
+// lock is released.
 struct attempt {
   chan_status status;
   chan_waiter* wake = nullptr;

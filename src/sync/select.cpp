@@ -1,8 +1,8 @@
 // select: the first of several channel operations. From Go's selectgo.
 //
 // Three passes: look, in random order, for a case that is ready; if there is none, wait in every
-// channel's queue; and once woken leave the queues of the others. Locks are taken in the order of the
-// channels' addresses, each channel's once.
+// channel's queue; and once woken leave the queues of the others. Locks are taken in the order of
+// the channels' addresses, each channel's once.
 #include <sley/select.hpp>
 
 #include "base/check.hpp"
@@ -50,7 +50,8 @@ class selection {
         waiters_(static_cast<chan_waiter*>(scratch)),
         lock_order_(reinterpret_cast<std::uint16_t*>(waiters_ + count)),
         poll_order_(lock_order_ + count) {
-    static_assert(sizeof(chan_waiter) + 2 * sizeof(std::uint16_t) <= detail::select_scratch_bytes(1));
+    static_assert(sizeof(chan_waiter) + 2 * sizeof(std::uint16_t) <=
+                  detail::select_scratch_bytes(1));
     for (std::size_t i = 0; i < count; ++i) {
       if (cases[i].channel != nullptr) lock_order_[count_++] = static_cast<std::uint16_t>(i);
     }
@@ -98,8 +99,8 @@ class selection {
     return park_in_all(m, &claim, false);
   }
 
-  // The same, or until the time is up. The timer is armed before the channels are locked, for it takes
-  // channel locks with its heap's lock held.
+  // The same, or until the time is up. The timer is armed before the channels are locked, for it
+  // takes channel locks with its heap's lock held.
   outcome wait_until(rt::machine* m, std::int64_t deadline_ns) noexcept {
     const outcome now = try_now();
     if (now.index != detail::select_would_block) return now;
@@ -207,7 +208,7 @@ class selection {
       w->element = c.element;
       w->claim = claim;
       w->chosen = &chosen_;
-      queue_of(c).push(w);
+      queue_of(c).push(w);  // CH-1: look() found nobody to pair with
     }
     parking p{this, claim, timed};
     rt::park(count_ == 0 ? rt::wait::select_no_cases : rt::wait::select, &let_go, &p);
@@ -218,7 +219,8 @@ class selection {
     const parking p = *static_cast<parking*>(arg);
     const bool is_parked = !p.timed || p.claim->commit();
     p.cases->unlock_all();
-    if (!is_parked) rt::ready(g);  // the timer was faster: nobody else wakes g, so it is still there
+    if (!is_parked)
+      rt::ready(g);  // the timer was faster: nobody else wakes g, so it is still there
   }
 
   outcome leave_queues() noexcept {
@@ -254,7 +256,7 @@ std::size_t detail::select(select_case* cases, std::size_t count, std::int64_t d
   if (deadline_ns == 0 && all.would_block()) return select_would_block;
   rt::machine* m = rt::enter();
   all.order(m->random);
-  const sync::outcome o = deadline_ns == 0              ? all.try_now()
+  const sync::outcome o = deadline_ns == 0             ? all.try_now()
                           : deadline_ns == no_deadline ? all.wait(m)
                                                        : all.wait_until(m, deadline_ns);
   rt::leave();

@@ -13,8 +13,8 @@ namespace sley {
 
 // ---- mutex ----
 //
-// While the list's lock is held, `contended` is set exactly if somebody is in the list. So an unlock
-// that saw it finds a waiter, whose need keeps the mutex alive until it is woken.
+// While the list's lock is held, `contended` is set exactly if somebody is in the list. So an
+// unlock that saw it finds a waiter, whose need keeps the mutex alive until it is woken.
 
 void mutex::lock_slow() {
   rt::enter();

@@ -1,9 +1,10 @@
-// Timers that users see: of channels and of functions. From Go's time.Timer, time.Ticker and time.After
-// with the semantics of Go 1.23.
+// Timers that users see: of channels and of functions. From Go's time.Timer, time.Ticker and
+// time.After with the semantics of Go 1.23.
 //
-// A timer channel has room for one value and says that it has none. stop() and reset() take out a value
-// that was sent and not received, so nothing stale can be received after them. They first disarm, which
-// waits for a timer that is firing (its function runs under the heap's lock), and then drain.
+// A timer channel has room for one value and says that it has none. stop() and reset() take out a
+// value that was sent and not received, so nothing stale can be received after them. They first
+// disarm, which waits for a timer that is firing (its function runs under the heap's lock), and
+// then drain.
 #include <sley/time.hpp>
 
 #include "runtime/enter.hpp"
@@ -92,7 +93,8 @@ void destroy(channel_timer* t) noexcept {
 
 namespace detail {
 
-// One reference is the handle's, one the armed timer's, which goes on to the goroutine that it starts.
+// One reference is the handle's, one the armed timer's, which goes on to the goroutine that it
+// starts.
 struct function_timer : rt::timer {
   explicit function_timer(std::function<void()> f) : function(std::move(f)) {}
 
@@ -102,7 +104,8 @@ struct function_timer : rt::timer {
   }
 
   lock guard;  // one stop or reset at a time; before the heap's lock
-  // FT-1  Uses through other references are over before the last one frees it: sub_acq_rel in release.
+  // FT-1  Uses through other references are over before the last one frees it: sub_acq_rel in
+  //       release.
   atomic<std::uint32_t> references{1};  // [atomic FT-1]
   std::function<void()> function;       // [const]
 };

@@ -17,9 +17,9 @@ namespace sley::sync {
 //   SL-1  One waker: they claim by compare-and-swap to `claimed`. A waker at a channel holds that
 //         channel's lock, under which the goroutine later removes its other nodes, so the state is
 //         there while it looks.
-//   SL-2  A timeout may come before the goroutine is parked; then it only claims, and the goroutine,
-//         which turns `arriving` into `parked` once its context is saved, finds that out and goes on
-//         by itself. cas_acq_rel on both sides.
+//   SL-2  A timeout may come before the goroutine is parked; then it only claims, and the
+//         goroutine, which turns `arriving` into `parked` once its context is saved, finds that out
+//         and goes on by itself. cas_acq_rel on both sides.
 class wake_claim {
  public:
   // The goroutine will be parked before any waker can see it.
@@ -62,14 +62,14 @@ class wake_claim {
 };
 
 struct chan_waiter {
-  chan_waiter* next = nullptr;     // [lock: the channel's]
+  chan_waiter* next = nullptr;      // [lock: the channel's]
   chan_waiter* previous = nullptr;  // [lock: the channel's]
-  rt::goroutine* g = nullptr;      // [const]
-  void* element = nullptr;         // [const] where the value goes, or comes from
-  wake_claim* claim = nullptr;     // [const] null: only this channel can wake it
-  chan_waiter** chosen = nullptr;  // [const] the waker that claimed stores here whom it chose
-  bool is_queued = false;          // [lock: the channel's]
-  bool success = false;            // set by the waker: a value went over (false: closed)
+  rt::goroutine* g = nullptr;       // [const]
+  void* element = nullptr;          // [const] where the value goes, or comes from
+  wake_claim* claim = nullptr;      // [const] null: only this channel can wake it
+  chan_waiter** chosen = nullptr;   // [const] the waker that claimed stores here whom it chose
+  bool is_queued = false;           // [lock: the channel's]
+  bool success = false;             // set by the waker: a value went over (false: closed)
 };
 
 // FIFO of waiters with removal from the middle.

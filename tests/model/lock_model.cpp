@@ -77,9 +77,9 @@ int main(int argc, char** argv) {
                        model::scenario_of<every_sleeper_is_woken>(),
                        model::scenario_of<the_last_holder_may_free_it>()},
                       {{"LK-1"},
-                       {"LK-1@acquire"},
+                       {"LK-1@try_acquire"},
                        {"LK-1@acquire_slow"},
-                       {"LK-1@release"},
+                       {"LK-1@begin_release"},
                        {"LK-2"},
                        {"LK-2@acquire_slow", release_races_with_sleep::name}})
       .run(argc, argv);

@@ -176,8 +176,8 @@ class model {
       schedules += o.schedules;
       weakened += o.weakened;
       if (!o.passed) {
-        std::printf("%s: without %s: caught by %s, %safter %lu schedules: %s\n", name_,
-                    m.mutation, a.what->name, barriers_of(a), schedules, o.what);
+        std::printf("%s: without %s: caught by %s, %safter %lu schedules: %s\n", name_, m.mutation,
+                    a.what->name, barriers_of(a), schedules, o.what);
         std::fflush(stdout);
         return true;
       }
@@ -194,8 +194,8 @@ class model {
       for (const bool random : {true, false}) {
         for (const bool symmetric : {false, true}) {
           if (symmetric && !s.has_barriers) continue;
-          all.push_back({&s, symmetric, random, s.bound + more_switches,
-                         s.random_schedules * more_random});
+          all.push_back(
+              {&s, symmetric, random, s.bound + more_switches, s.random_schedules * more_random});
         }
       }
     }

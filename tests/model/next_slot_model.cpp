@@ -51,11 +51,8 @@ struct each_element_is_taken_once : model::suite<each_element_is_taken_once, 3> 
 }  // namespace
 
 int main(int argc, char** argv) {
-  return model::model("next_slot", {model::scenario_of<each_element_is_taken_once>()},
-                      {{"RN-1"},
-                       {"RN-1@put"},
-                       {"RN-1@put.release"},
-                       {"RN-1@take"},
-                       {"RN-1@take.acquire"}})
+  return model::model(
+             "next_slot", {model::scenario_of<each_element_is_taken_once>()},
+             {{"RN-1"}, {"RN-1@put"}, {"RN-1@put.release"}, {"RN-1@take"}, {"RN-1@take.acquire"}})
       .run(argc, argv);
 }

@@ -125,17 +125,17 @@ struct a_thief_resumes_it : park_suite<a_thief_resumes_it, 3> {
 }  // namespace
 
 int main(int argc, char** argv) {
-  return model::model("park_ready",
-                      {model::scenario_of<ready_follows_park>(),
-                       model::scenario_of<a_thief_resumes_it>()},
-                      {{"save before release"},
-                       {"LK-1"},
-                       {"LK-1@release"},
-                       {"LK-1@acquire"},
-                       {"LK-2"},
-                       {"RN-1"},
-                       {"RN-1@put"},
-                       {"RN-1@take"},
-                       {"RQ-1", a_thief_resumes_it::name}})
+  return model::model(
+             "park_ready",
+             {model::scenario_of<ready_follows_park>(), model::scenario_of<a_thief_resumes_it>()},
+             {{"save before release"},
+              {"LK-1"},
+              {"LK-1@begin_release"},
+              {"LK-1@try_acquire"},
+              {"LK-2"},
+              {"RN-1"},
+              {"RN-1@put"},
+              {"RN-1@take"},
+              {"RQ-1", a_thief_resumes_it::name}})
       .run(argc, argv);
 }

@@ -3,8 +3,8 @@
 //
 // Operations that carry an ordering argument take the label of that argument ("RQ-1"): it is
 // documented where the variable is declared and in docs/memory_orders.md. Labels cost nothing in
-// normal builds. In model builds (SLEY_MODEL) the same source runs under relacy, and the label named
-// by `--mutate` is weakened to relaxed, which the model must catch.
+// normal builds. In model builds (SLEY_MODEL) the same source runs under relacy, and the label
+// named by `--mutate` is weakened to relaxed, which the model must catch.
 //
 // light_barrier and heavy_barrier are the two halves of an asymmetric store-load barrier: the
 // frequent side pays a compiler barrier, the rare side a membarrier(2) system call. Together they
@@ -77,7 +77,7 @@ inline rl::memory_order weakened(rl::memory_order order, order_label label, cons
   return order;
 }
 
-#define SLEY_ORDER order_label label, const char* site = __builtin_FUNCTION()
+#define SLEY_ORDER order_label label, const char *site = __builtin_FUNCTION()
 
 template <class T>
 class atomic {
@@ -88,19 +88,11 @@ class atomic {
   atomic& operator=(const atomic&) = delete;
 
   T load_relaxed() const { return value_($).load(rl::mo_relaxed); }
-  T load_acquire(SLEY_ORDER) const {
-    return value_($).load(weakened(rl::mo_acquire, label, site));
-  }
-  T load_seq_cst(SLEY_ORDER) const {
-    return value_($).load(weakened(rl::mo_seq_cst, label, site));
-  }
+  T load_acquire(SLEY_ORDER) const { return value_($).load(weakened(rl::mo_acquire, label, site)); }
+  T load_seq_cst(SLEY_ORDER) const { return value_($).load(weakened(rl::mo_seq_cst, label, site)); }
   void store_relaxed(T v) { value_($).store(v, rl::mo_relaxed); }
-  void store_release(T v, SLEY_ORDER) {
-    value_($).store(v, weakened(rl::mo_release, label, site));
-  }
-  void store_seq_cst(T v, SLEY_ORDER) {
-    value_($).store(v, weakened(rl::mo_seq_cst, label, site));
-  }
+  void store_release(T v, SLEY_ORDER) { value_($).store(v, weakened(rl::mo_release, label, site)); }
+  void store_seq_cst(T v, SLEY_ORDER) { value_($).store(v, weakened(rl::mo_seq_cst, label, site)); }
   T exchange_acquire(T v, SLEY_ORDER) {
     return value_($).exchange(v, weakened(rl::mo_acquire, label, site));
   }
@@ -114,12 +106,12 @@ class atomic {
     return value_($).compare_exchange_strong(expected, desired, rl::mo_relaxed, rl::mo_relaxed);
   }
   bool cas_acquire(T& expected, T desired, SLEY_ORDER) {
-    return value_($).compare_exchange_strong(
-        expected, desired, weakened(rl::mo_acquire, label, site), rl::mo_relaxed);
+    return value_($).compare_exchange_strong(expected, desired,
+                                             weakened(rl::mo_acquire, label, site), rl::mo_relaxed);
   }
   bool cas_release(T& expected, T desired, SLEY_ORDER) {
-    return value_($).compare_exchange_strong(
-        expected, desired, weakened(rl::mo_release, label, site), rl::mo_relaxed);
+    return value_($).compare_exchange_strong(expected, desired,
+                                             weakened(rl::mo_release, label, site), rl::mo_relaxed);
   }
   bool cas_acq_rel(T& expected, T desired, SLEY_ORDER) {
     const rl::memory_order order = weakened(rl::mo_acq_rel, label, site);
@@ -304,8 +296,8 @@ SLEY_ALWAYS_INLINE void light_barrier(order_label) noexcept {
     std::atomic_thread_fence(std::memory_order_seq_cst);
   }
 }
-// The same, but never more than a compiler barrier: for who would not come here where membarrier is not
-// to be had.
+// The same, but never more than a compiler barrier: for who would not come here where membarrier is
+// not to be had.
 SLEY_ALWAYS_INLINE void lightest_barrier(order_label) noexcept {
   std::atomic_signal_fence(std::memory_order_seq_cst);
 }

@@ -20,8 +20,9 @@ struct chan_core;
 
 // The part of a channel that its handles touch.
 struct chan_references {
-  // RF-1  Everything done through other handles is over when the last one frees the channel: sub_acq_rel
-  //       in drop <-> the one that finds none left, or load_acquire there by who holds the only one.
+  // RF-1  Everything done through other handles is over when the last one frees the channel:
+  //       sub_acq_rel in drop <-> the one that finds none left, or load_acquire there by who holds
+  //       the only one.
   atomic<std::uint32_t> count{1};  // [atomic RF-1]
 
   void add() noexcept { count.add_relaxed(1); }  // the caller holds one, so it is not the first
@@ -93,9 +94,7 @@ class SLEY_API chan_ref {
 
  private:
   // A chan_core begins with its references.
-  chan_references* references() const noexcept {
-    return reinterpret_cast<chan_references*>(core_);
-  }
+  chan_references* references() const noexcept { return reinterpret_cast<chan_references*>(core_); }
   static void destroy(chan_core* c) noexcept;
 
   chan_core* core_ = nullptr;
@@ -106,8 +105,8 @@ SLEY_API std::int64_t deadline_after(std::int64_t delay_ns) noexcept;
 
 enum class case_kind : std::uint8_t { receive, send };
 
-// One channel case of a select. For a receive `element` is uninitialised room for a value, for a send
-// the value, moved from only if this case is chosen.
+// One channel case of a select. For a receive `element` is uninitialised room for a value, for a
+// send the value, moved from only if this case is chosen.
 struct select_case {
   chan_core* channel;
   void* element;

@@ -1,21 +1,23 @@
 // The lock inside the library: short critical sections, one atomic read-modify-write a round trip.
 //
-// A thread that finds it taken spins for a moment and then sleeps on a futex. Holding one never spans
-// a park (park() releases it after the switch) or a call into libc that can take a lock of its own.
+// A thread that finds it taken spins for a moment and then sleeps on a futex. Holding one never
+// spans a park (park() releases it after the switch) or a call into libc that can take a lock of
+// its own.
 //
-//   LK-1  The critical section is handed over: store_release or exchange_release (word_ = free) in release
-//         <-> cas_acquire (word_ = held) in acquire, or exchange_acquire (word_ = slept_on) of a sleeper.
+//   LK-1  The critical section is handed over: store_release or exchange_release (word_ = free) in
+//         release <-> cas_acquire (word_ = held) in acquire, or exchange_acquire (word_ = slept_on)
+//         of a sleeper.
 //   LK-2  Lost wake-up between release and sleep.
 //           A releases:   1 word_ = free        2 read sleepers
 //           B goes sleep: 3 sleepers += 1       4 word_ = slept_on, sleep while it is that
 //           Bad: A reads no sleeper at 2, B finds the word taken at 4: B sleeps beside a free lock.
 //           So:  a light barrier between 1 and 2 (every release), a heavy one between 3 and 4 (only
-//                those who go to sleep). Either 2 sees 3, or 4 sees 1. Without membarrier every place
-//                counts one sleeper too many, so that all releases go the slow way.
+//                those who go to sleep). Either 2 sees 3, or 4 sees 1. Without membarrier every
+//                place counts one sleeper too many, so that all releases go the slow way.
 //         Test: tests/model/lock_model.cpp, release_races_with_sleep.
 //   LK-3  A sleeper is woken once: while there are sleepers, a release looks at the word that it
-//         replaces, and makes a system call only if somebody has gone to sleep since it was last free.
-//         Who was woken says slept_on again, for others may still sleep.
+//         replaces, and makes a system call only if somebody has gone to sleep since it was last
+//         free. Who was woken says slept_on again, for others may still sleep.
 //   LK-4  After word_ = free the lock is not touched any more, for the next holder may free it: the
 //         sleepers are counted in a table beside, and a futex is woken by its mere address.
 #pragma once

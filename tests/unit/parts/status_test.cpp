@@ -63,8 +63,7 @@ TEST(status_death_test, a_transition_that_the_table_does_not_have_aborts_with_bo
       if (is_legal(from, to)) continue;
       status_word word;
       bring_to(word, from);
-      const std::string message =
-          std::string("goes from ") + name_of(from) + " to " + name_of(to);
+      const std::string message = std::string("goes from ") + name_of(from) + " to " + name_of(to);
       EXPECT_DEATH(word.transition(from, to), message);
     }
   }

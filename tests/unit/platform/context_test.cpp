@@ -194,9 +194,7 @@ _Unwind_Reason_Code unwind_result = _URC_NO_REASON;
 void walks_its_stack() {
   frames = 0;
   unwind_result = _Unwind_Backtrace(
-      [](_Unwind_Context*, void*) {
-        return ++frames < 100 ? _URC_NO_REASON : _URC_NORMAL_STOP;
-      },
+      [](_Unwind_Context*, void*) { return ++frames < 100 ? _URC_NO_REASON : _URC_NORMAL_STOP; },
       nullptr);
 }
 
@@ -233,9 +231,8 @@ void throws_to_nobody() { throw 7; }
 
 TEST(context_death_test, the_hook_sees_an_exception_that_nobody_wants) {
   const auto dies = [] {
-    platform::set_uncaught_hook([](_Unwind_Exception*) noexcept {
-      std::fputs("nobody wants it\n", stderr);
-    });
+    platform::set_uncaught_hook(
+        [](_Unwind_Exception*) noexcept { std::fputs("nobody wants it\n", stderr); });
     fiber f(&throws_to_nobody);
     f.resume();
   };

@@ -145,9 +145,9 @@ TEST(os_memory, mapped_memory_is_zeroed_aligned_and_writable) {
 }
 
 TEST(os_memory, more_than_there_can_be_is_null) {
-  EXPECT_EQ(platform::map_memory(SIZE_MAX / 2 / platform::page_bytes() * platform::page_bytes(),
-                                 false),
-            nullptr);
+  EXPECT_EQ(
+      platform::map_memory(SIZE_MAX / 2 / platform::page_bytes() * platform::page_bytes(), false),
+      nullptr);
 }
 
 TEST(os_memory_death_test, a_guard_faults_and_its_neighbours_do_not) {
