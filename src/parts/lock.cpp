@@ -7,8 +7,10 @@
 namespace sley::detail {
 
 void lock::acquire_slow() noexcept {
-  for (int i = 0; i < platform::spins_before_sleep; ++i) {
-    cpu_relax();
+  for (int tries = platform::tries_before_sleep; tries > 0; --tries) {
+    // Far apart: the holder's next round trips are an order of magnitude faster while nobody else
+    // touches the line, and those who wait lose nothing by it.
+    for (int pauses = platform::pauses_between_tries; pauses > 0; --pauses) cpu_relax();
     // A plain look first: a cas would take the line away from the holder.
     std::uint32_t seen = word_.load_relaxed();
     if (seen == free && word_.cas_acquire(seen, held, "LK-1")) return;

@@ -102,7 +102,7 @@ class Words(TreeCase):
 
 
 class Labels(TreeCase):
-    DEFINITION = "// RQ-1  push publishes the slot\n"
+    DEFINITION = "// RQ-1  push publishes the slot: release <-> acquire\n"
 
     def test_both_sides_cite_by_comment_or_by_argument(self):
         self.assertEqual([], self.run_check(tidy.check_order_labels, {
@@ -115,6 +115,13 @@ class Labels(TreeCase):
             "src/parts/a.hpp": self.DEFINITION + "f();  // RQ-1\n// True: claim again (RQ-1).\n"}))
         self.assertEqual(["src/parts/a.hpp:1"], self.run_check(tidy.check_order_labels, {
             "src/parts/a.hpp": self.DEFINITION + "f();  // RQ-1\nint a;  // [atomic RQ-1]\n"}))
+
+    def test_an_invariant_without_two_sides_is_cited_once(self):
+        invariant = "// RQ-3  the ring is never\n//       over capacity\n"
+        self.assertEqual([], self.run_check(tidy.check_order_labels, {
+            "src/parts/a.hpp": invariant + "f();  // RQ-3\n"}))
+        self.assertEqual(["src/parts/a.hpp:1"], self.run_check(tidy.check_order_labels, {
+            "src/parts/a.hpp": invariant}))
 
     def test_one_line_is_one_place(self):
         self.assertEqual(["src/parts/a.hpp:1"], self.run_check(tidy.check_order_labels, {
