@@ -1,23 +1,45 @@
-// The chaos build: real threads, perturbed at every atomic operation, by a seed (SLEY_SEED). Which
-// thread draws which number still depends on the machine, so a seed names a mix of delays, not one
-// schedule.
+// The chaos build: real threads, perturbed by a seed (SLEY_SEED) at every atomic operation and at
+// the scheduler's decisions. Which thread draws which number still depends on the machine, so a
+// seed names a mix of disturbances, not one schedule.
 #include <sley/detail/schedule_point.hpp>
 
 #ifdef SLEY_CHAOS
 
 #include "base/random.hpp"
-#include "platform/os.hpp"
+#include "platform/decisions.hpp"
 
 #include <atomic>
 #include <cstdint>
 #include <cstdlib>
 
-namespace sley::detail {
+namespace sley {
 
 namespace {
 
 // Not sley's own atomic, which calls this file. Relaxed: only that the numbers differ matters.
 std::atomic<std::uint64_t> draws;
+
+std::uint64_t next() noexcept {
+  return base::mix(platform::seed() + draws.fetch_add(1, std::memory_order_relaxed));
+}
+
+bool one_in(std::uint64_t n) noexcept { return next() % n == 0; }
+
+}  // namespace
+
+// Most of the time nothing, sometimes a short pause, now and then the CPU goes to another thread.
+void detail::schedule_point() noexcept {
+  constexpr std::uint64_t pause_one_in = 64;
+  constexpr std::uint64_t yield_one_in = 1024;
+  const std::uint64_t number = next();
+  if (number % yield_one_in == 0) {
+    platform::yield_thread();
+  } else if (number % pause_one_in == 0) {
+    for (std::uint64_t pauses = (number >> 32) % 128; pauses > 0; --pauses) __builtin_ia32_pause();
+  }
+}
+
+namespace platform {
 
 std::uint64_t seed() noexcept {
   static const std::uint64_t value = [] {
@@ -27,20 +49,10 @@ std::uint64_t seed() noexcept {
   return value;
 }
 
-}  // namespace
+bool ends_slice(bool is_over) noexcept { return is_over || one_in(64); }
+bool stays_here() noexcept { return !one_in(8); }
 
-// Most of the time nothing, sometimes a short pause, now and then the CPU goes to another thread.
-void schedule_point() noexcept {
-  constexpr std::uint64_t pause_one_in = 64;
-  constexpr std::uint64_t yield_one_in = 1024;
-  const std::uint64_t number = base::mix(seed() + draws.fetch_add(1, std::memory_order_relaxed));
-  if (number % yield_one_in == 0) {
-    platform::yield_thread();
-  } else if (number % pause_one_in == 0) {
-    for (std::uint64_t pauses = (number >> 32) % 128; pauses > 0; --pauses) __builtin_ia32_pause();
-  }
-}
-
-}  // namespace sley::detail
+}  // namespace platform
+}  // namespace sley
 
 #endif

@@ -3,7 +3,7 @@
 #include "base/print.hpp"
 #include "platform/context.hpp"
 #include "platform/fault.hpp"
-#include "platform/os.hpp"
+#include "platform/decisions.hpp"
 #include "runtime/options.hpp"
 #include "runtime/records.hpp"
 #include "runtime/sched_state.hpp"
@@ -24,7 +24,7 @@ void make_processors(std::uint32_t count) noexcept {
   void* place = allocate_permanently(count * sizeof(processor));
   SLEY_CHECK(place != nullptr, "there is memory for the processors");
   auto* processors = static_cast<processor*>(place);
-  const auto seed = static_cast<std::uint64_t>(platform::monotonic_ns());
+  const std::uint64_t seed = platform::seed();
   for (std::uint32_t i = count; i-- > 0;) {  // backwards, so that processor 0 is first on the list
     auto* p = ::new (processors + i) processor;
     p->id = i;

@@ -1,7 +1,6 @@
 // A goroutine ends. Its stack is still warm: a goroutine that has not begun yet takes it over
 // without a switch. From Go's goexit0, which has no such short cut, for there a stack comes with
 // the record.
-#include "platform/os.hpp"
 #include "runtime/enter.hpp"
 #include "runtime/records.hpp"
 #include "runtime/sched_state.hpp"

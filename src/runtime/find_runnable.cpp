@@ -1,7 +1,7 @@
 // Where it is decided what runs next. From Go's findRunnable.
 #include "runtime/sched_state.hpp"
 #include "runtime/scheduler.hpp"
-#include "platform/os.hpp"
+#include "platform/decisions.hpp"
 
 namespace sley::rt {
 
@@ -19,13 +19,13 @@ bool timers_are_due(processor* p) noexcept {
   const std::uint64_t cycles = platform::cycle_counter();
   if (cycles - p->clock_read_cycles < clock_interval_cycles) return false;
   p->clock_read_cycles = cycles;
-  return first <= platform::monotonic_ns();
+  return first <= platform::now_ns();
 }
 
 // Goroutines that make each other runnable share one time slice: is it over?
 bool slice_is_over(processor* p) noexcept {
   if (++p->inherited % slice_check_interval != 0) return false;
-  const std::int64_t now = platform::monotonic_ns();
+  const std::int64_t now = platform::now_ns();
   if (p->inherited == slice_check_interval) p->slice_end_ns = now + time_slice_ns;
   return now >= p->slice_end_ns;
 }
@@ -34,7 +34,7 @@ bool slice_is_over(processor* p) noexcept {
 // over, it goes behind everybody.
 inline goroutine* take_next(processor* p) noexcept {
   goroutine* g = p->next.take();
-  if (g == nullptr || !slice_is_over(p)) return g;
+  if (g == nullptr || !platform::ends_slice(slice_is_over(p))) return g;
   count(p->figures.preemptions);
   run_last(g);
   return nullptr;

@@ -1,7 +1,7 @@
 #include "runtime/records.hpp"
 
 #include "parts/permanent_memory.hpp"
-#include "platform/os.hpp"
+#include "platform/decisions.hpp"
 #include "runtime/sched_state.hpp"
 
 #include <new>
@@ -93,7 +93,7 @@ machine* new_machine() noexcept {
   auto* m = ::new (place) machine;
   m->next_all = sched.machines.load_relaxed();  // written under machines_lock only
   m->id = m->next_all == nullptr ? 0 : m->next_all->id + 1;
-  m->random = base::random(static_cast<std::uint64_t>(platform::monotonic_ns()) + m->id);
+  m->random = base::random(platform::seed() + max_processors + m->id);
   sched.machines.store_release(m, "SC-1");
   return m;
 }

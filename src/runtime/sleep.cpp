@@ -1,7 +1,7 @@
 // A goroutine sleeps: a timer on its own stack, armed once it is parked. From Go's time.Sleep.
 #include <sley/detail/chan_core.hpp>
 
-#include "platform/os.hpp"
+#include "platform/decisions.hpp"
 #include "runtime/enter.hpp"
 #include "runtime/scheduler.hpp"
 #include "runtime/timer.hpp"
@@ -51,7 +51,7 @@ void sleep_until(std::int64_t until_ns) {
 namespace sley::detail {
 
 std::int64_t deadline_after(std::int64_t delay_ns) noexcept {
-  const std::int64_t now = platform::monotonic_ns();
+  const std::int64_t now = platform::now_ns();
   if (delay_ns <= 0) return now;
   std::int64_t deadline;
   return __builtin_add_overflow(now, delay_ns, &deadline) ? no_deadline : deadline;

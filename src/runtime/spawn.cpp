@@ -5,7 +5,7 @@
 #include "runtime/records.hpp"
 #include "runtime/sched_state.hpp"
 #include "runtime/scheduler.hpp"
-#include "platform/os.hpp"
+#include "platform/decisions.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -87,7 +87,7 @@ bool spill(processor* p, goroutine* g) noexcept {
 
 void run_next(machine* m, goroutine* g) noexcept {
   processor* p = m->p;
-  if (p == nullptr) {
+  if (p == nullptr || !platform::stays_here()) {
     run_last(g);
     return;
   }

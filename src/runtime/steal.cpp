@@ -1,5 +1,5 @@
 // Work from other processors' queues. From Go's stealWork and runqgrab.
-#include "platform/os.hpp"
+#include "platform/decisions.hpp"
 #include "runtime/sched_state.hpp"
 #include "runtime/scheduler.hpp"
 
@@ -41,7 +41,7 @@ goroutine* steal_from(processor* p, processor* victim, bool last_round, bool& ra
 goroutine* steal_work(machine* m, bool& ran_timers) noexcept {
   processor* p = m->p;
   for (int round = 1; round <= rounds; ++round) {
-    auto walk = sched.order.start(p->random.next());
+    auto walk = sched.order.start(platform::draw(p->random));
     for (; !walk.is_done(); walk.next()) {
       if (sched.gate.is_paused()) return nullptr;
       processor* victim = &sched.processors[walk.position()];

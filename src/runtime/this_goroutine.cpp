@@ -3,7 +3,7 @@
 
 #include <sley/detail/chan_core.hpp>
 
-#include "platform/os.hpp"
+#include "platform/decisions.hpp"
 #include "runtime/enter.hpp"
 #include "runtime/records.hpp"
 #include "runtime/sched_state.hpp"
@@ -61,7 +61,7 @@ void sleep_for(std::chrono::nanoseconds d) {
 
 void sleep_until(std::chrono::steady_clock::time_point t) {
   const std::int64_t when_ns = t.time_since_epoch().count();
-  if (when_ns > platform::monotonic_ns()) rt::sleep_until(when_ns);
+  if (when_ns > platform::now_ns()) rt::sleep_until(when_ns);
 }
 
 void exit() {

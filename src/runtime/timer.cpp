@@ -1,6 +1,6 @@
 #include "runtime/timer.hpp"
 
-#include "platform/os.hpp"
+#include "platform/decisions.hpp"
 #include "runtime/sched_state.hpp"
 #include "runtime/scheduler.hpp"
 
@@ -103,7 +103,7 @@ bool run_due_timers(processor* p) noexcept {
   timer_set& set = p->timers;
   const std::int64_t first = set.first_ns.load_relaxed();
   if (first == never) return false;
-  const std::int64_t now = platform::monotonic_ns();
+  const std::int64_t now = platform::now_ns();
   if (first > now) return false;
   bool fired = false;
   for (bool more = true; more;) {

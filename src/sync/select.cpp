@@ -5,7 +5,7 @@
 // the channels' addresses, each channel's once.
 #include <sley/select.hpp>
 
-#include "base/check.hpp"
+#include "platform/decisions.hpp"
 #include "runtime/enter.hpp"
 #include "runtime/sched_state.hpp"
 #include "runtime/scheduler.hpp"
@@ -71,7 +71,7 @@ class selection {
 
   void order(base::random& random) noexcept {
     for (std::size_t i = 0; i < count_; ++i) {  // inside-out shuffle
-      const std::size_t j = random.below(static_cast<std::uint32_t>(i + 1));
+      const std::size_t j = platform::draw_below(random, static_cast<std::uint32_t>(i + 1));
       poll_order_[i] = poll_order_[j];
       poll_order_[j] = lock_order_[i];
     }
