@@ -1,5 +1,6 @@
-// The seam for chance, time and preemption: every random choice, every reading of the clock and every
-// decision to stop a goroutine that the scheduler, channels and timers make goes through here.
+// The seam for chance, time and preemption: every random choice, every reading of the clock and
+// every decision to stop a goroutine that the scheduler, channels and timers make goes through
+// here.
 //
 // In normal builds these vanish into what they stand for. The chaos build answers by a seed: it
 // shuffles, ends time slices early and sends goroutines to other machines. A build that drives the
