@@ -6,6 +6,7 @@
 
 #include "base/check.hpp"
 
+#include <fcntl.h>
 #include <linux/futex.h>
 #include <linux/membarrier.h>
 #include <pthread.h>
@@ -17,6 +18,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <charconv>
 #include <climits>
 #include <csignal>
 #include <memory>
@@ -136,9 +138,34 @@ void* map_memory(std::size_t bytes, bool small_pages) noexcept {
 
 void unmap_memory(void* start, std::size_t bytes) noexcept { munmap(start, bytes); }
 
+namespace {
+
+// A guard made by mprotect splits a mapping in two. The process must keep room for mappings of its
+// own: without any left, malloc fails and no thread can be made. So guards take four fifths at most.
+std::uint32_t most_split_mappings() noexcept {
+  constexpr std::uint32_t kernel_default = 65530;
+  std::uint32_t mappings = kernel_default;
+  if (const int fd = open("/proc/sys/vm/max_map_count", O_RDONLY | O_CLOEXEC); fd >= 0) {
+    char text[32];
+    const ssize_t n = read(fd, text, sizeof(text));
+    if (n > 0) std::from_chars(text, text + n, mappings);
+    close(fd);
+  }
+  return mappings / 5 * 4 / 2;
+}
+
+}  // namespace
+
 bool install_guard(void* start, std::size_t bytes) noexcept {
   // EINVAL: a kernel before 6.13, or memory that is locked.
   if (madvise(start, bytes, MADV_GUARD_INSTALL) == 0) return true;
+  static const std::uint32_t most = most_split_mappings();
+  static detail::atomic<std::uint32_t> made;
+  if (made.add_relaxed(1) >= most) {  // only a count
+    made.add_relaxed(static_cast<std::uint32_t>(-1));
+    errno = ENOMEM;
+    return false;
+  }
   return mprotect(start, bytes, PROT_NONE) == 0;
 }
 

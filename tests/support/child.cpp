@@ -136,6 +136,11 @@ int occurrences(const std::string& text, const std::string& part) {
 
 bool register_child(const char* name, int (*run)()) { return children().emplace(name, run).second; }
 
+void become_child(const std::string& name) {
+  const std::string child = argument + name;
+  execl("/proc/self/exe", "/proc/self/exe", child.c_str(), nullptr);
+}
+
 bool is_child(int argc, char** argv, int& status) {
   if (argc < 2 || std::strncmp(argv[1], argument, std::strlen(argument)) != 0) return false;
   const rlimit no_core{0, 0};

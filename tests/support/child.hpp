@@ -35,6 +35,10 @@ using environment = std::vector<std::pair<std::string, std::string>>;
 child_result run_child(const std::string& name, const environment& additions = {},
                        std::chrono::seconds limit = std::chrono::seconds(50));
 
+// Becomes the child, in this process: for what must be so before a program's first instruction.
+// Returns only if that fails.
+void become_child(const std::string& name);
+
 // How often a text occurs.
 int occurrences(const std::string& text, const std::string& part);
 
