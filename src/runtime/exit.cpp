@@ -33,7 +33,7 @@ void retire(machine* m, goroutine* g) noexcept {
 // Runs the task of the goroutine that has this stack. Exceptions are not caught: one that nobody
 // wants is found so while its stack still stands (see sley_goroutine_personality).
 // The object of a forced unwind is null, though the ABI has it caught by reference.
-[[gnu::noinline, gnu::no_sanitize("null")]] void run_task() {
+__attribute__((noinline, no_sanitize("null"))) void run_task() {
   goroutine* g = current_machine()->g;
   leave();
   try {

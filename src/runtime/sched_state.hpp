@@ -40,8 +40,7 @@ struct sched_state {
   detail::atomic<std::uint32_t> machine_count;         // made by the runtime; only grows
   detail::atomic<std::uint32_t> stackless_count;       // size of `stackless`, read without the lock
   detail::atomic<std::uint64_t> next_goroutine_id{2};  // 1 is the main goroutine's
-  detail::atomic<std::uint64_t> spawned;   // by foreign threads; processors count their own
-  detail::atomic<std::uint64_t> finished;  // the same
+  detail::atomic<std::uint64_t> spawned;  // by foreign threads; processors count their own
   detail::atomic<std::uint64_t> thread_wakes;
 
   // The machine that sleeps until the next timer is due, if any.

@@ -20,7 +20,7 @@ std::uint64_t sum(detail::atomic<std::uint64_t> rt::counters::* counter) noexcep
 // Ended goroutines first: one that ends between the two sums is counted as living, not as minus
 // one.
 std::uint64_t living() noexcept {
-  const std::uint64_t finished = sum(&rt::counters::finished) + rt::sched.finished.load_relaxed();
+  const std::uint64_t finished = sum(&rt::counters::finished);
   return sum(&rt::counters::spawned) + rt::sched.spawned.load_relaxed() - finished;
 }
 
