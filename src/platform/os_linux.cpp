@@ -141,7 +141,8 @@ void unmap_memory(void* start, std::size_t bytes) noexcept { munmap(start, bytes
 namespace {
 
 // A guard made by mprotect splits a mapping in two. The process must keep room for mappings of its
-// own: without any left, malloc fails and no thread can be made. So guards take four fifths at most.
+// own: without any left, malloc fails and no thread can be made. So guards take four fifths at
+// most.
 std::uint32_t most_split_mappings() noexcept {
   constexpr std::uint32_t kernel_default = 65530;
   std::uint32_t mappings = kernel_default;

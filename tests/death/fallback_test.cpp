@@ -1,5 +1,5 @@
-// Kernels and sandboxes that refuse what sley would rather use: everything works without it, or says
-// what it lacks. A seccomp filter plays the kernel; it is in place before the child's first
+// Kernels and sandboxes that refuse what sley would rather use: everything works without it, or
+// says what it lacks. A seccomp filter plays the kernel; it is in place before the child's first
 // instruction, as the library decides at its start.
 #include "support/child.hpp"
 #include "support/harness.hpp"
@@ -24,7 +24,8 @@ namespace {
 
 constexpr unsigned madv_guard_install = 102;
 
-// Lets everything through but one system call, of which it may look at the third argument's low half.
+// Lets everything through but one system call, of which it may look at the third argument's low
+// half.
 bool refuse(unsigned number, const unsigned* third_argument) {
   const unsigned argument = third_argument == nullptr ? 0 : *third_argument;
   const unsigned char if_other = third_argument == nullptr ? 2 : 3;
@@ -97,15 +98,26 @@ TEST(fallback, without_membarrier_both_sides_pay_for_the_barrier) {
 // More goroutines than guards can be had for: those too many wait for a stack that comes free.
 CHILD_MAIN(needs_many_stacks) {
   constexpr int many = 40'000;
+  constexpr int surely_room_for = 20'000;
   return sley::run([] {
     sley::wait_group group;
+    const sley::chan<void> gate;
+    std::atomic<int> begun{0};
     std::atomic<int> ended{0};
     for (int i = 0; i < many; ++i) {
-      group.go([&ended] {
-        sley::this_goroutine::sleep_for(200ms);
+      group.go([&, gate] {
+        ++begun;
+        gate.receive();
         ++ended;
       });
     }
+    // Once nobody is queued any more, those that have not begun wait for a stack.
+    const auto all_wait = [&] {
+      const auto stats = sley::runtime::read_stats();
+      return begun >= surely_room_for && stats.global_queue + stats.local_queues == 0;
+    };
+    while (!all_wait()) sley::this_goroutine::yield();
+    gate.close();
     group.wait();
     return ended == many ? 7 : 3;
   });
