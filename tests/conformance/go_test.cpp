@@ -141,8 +141,9 @@ GO_TEST(go, arguments_are_decay_copied) {
   sley::go([seen](int n) { seen.send(n); }, number);
   number = 2;
   EXPECT_EQ(seen.receive(), 1);
-  sley::go([](int& n) { n = 7; }, std::ref(number));
-  EXPECT_TRUE(eventually([&] { return std::as_const(number) == 7; }));
+  std::atomic<int> shared{1};
+  sley::go([](std::atomic<int>& n) { n = 7; }, std::ref(shared));
+  EXPECT_TRUE(eventually([&] { return shared == 7; }));
   char text[] = "before";
   sley::go([seen](const std::string& s) { seen.send(s == "before" ? 1 : 0); }, std::string(text));
   EXPECT_EQ(seen.receive(), 1);

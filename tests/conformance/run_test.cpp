@@ -83,8 +83,9 @@ TEST(run, leaves_other_goroutines_where_they_are_until_the_next_one) {
   std::atomic<bool> stop{false};
   chan<void> parked;
   chan<int> answer;
+  sley::wait_group looping;
   run([&] {
-    sley::go([&] {
+    looping.go([&] {
       while (!stop) {
         ++laps;
         this_goroutine::yield();
@@ -106,6 +107,7 @@ TEST(run, leaves_other_goroutines_where_they_are_until_the_next_one) {
     EXPECT_EQ(answer.receive(), 3);
     EXPECT_TRUE(eventually([&] { return laps > after_run; }));
     stop = true;
+    looping.wait();
     EXPECT_TRUE(eventually([] { return sley::runtime::num_goroutines() == 1; }));
   });
 }
