@@ -7,7 +7,6 @@
 #include <array>
 #include <cstdint>
 #include <deque>
-#include <numeric>
 #include <ostream>
 #include <utility>
 
@@ -15,19 +14,28 @@ using sley::chan;
 
 namespace {
 
-struct rational {
-  std::int64_t numerator = 0;
-  std::int64_t denominator = 1;
+// Goroutines compute ahead of what is asked for, how far depends on the schedule: 64 bits are not
+// enough for the denominators on the way.
+__extension__ typedef __int128 wide;
 
-  rational(std::int64_t n = 0, std::int64_t d = 1) : numerator(n), denominator(d) {
-    const std::int64_t common = std::gcd(n, d);
+wide greatest_common_divisor(wide a, wide b) {
+  while (b != 0) a = std::exchange(b, a % b);
+  return a < 0 ? -a : a;
+}
+
+struct rational {
+  wide numerator = 0;
+  wide denominator = 1;
+
+  rational(wide n = 0, wide d = 1) : numerator(n), denominator(d) {
+    const wide common = greatest_common_divisor(n, d);
     if (common > 1) {
       numerator /= common;
       denominator /= common;
     }
   }
   friend rational operator+(rational a, rational b) {
-    const std::int64_t common = std::gcd(a.denominator, b.denominator);
+    const wide common = greatest_common_divisor(a.denominator, b.denominator);
     return {a.numerator * (b.denominator / common) + b.numerator * (a.denominator / common),
             a.denominator / common * b.denominator};
   }
@@ -38,7 +46,7 @@ struct rational {
   }
   friend bool operator==(const rational&, const rational&) = default;
   friend std::ostream& operator<<(std::ostream& out, rational r) {
-    return out << r.numerator << '/' << r.denominator;
+    return out << static_cast<double>(r.numerator) << '/' << static_cast<double>(r.denominator);
   }
 };
 
