@@ -13,6 +13,7 @@ set(SLEY_SANITIZE "" CACHE STRING "sanitizers for everything built here: empty, 
 set_property(CACHE SLEY_SANITIZE PROPERTY STRINGS "" "address,undefined" "thread")
 option(SLEY_CHAOS "perturb the schedule at every seam (defines SLEY_CHAOS=1)" OFF)
 option(SLEY_CHECKS "costly internal checks (defines SLEY_DEBUG_CHECKS=1)" OFF)
+option(SLEY_FP_CONTROL "switch rounding mode and exception masks with each goroutine (2 ns)" ON)
 option(SLEY_WERROR "treat warnings in sley's own code as errors" OFF)
 
 set(SLEY_TEST_PREFIX "" CACHE STRING

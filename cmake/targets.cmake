@@ -14,6 +14,9 @@ function(sley_public_usage target scope)
   if(SLEY_CHAOS)
     target_compile_definitions(${target} ${scope} SLEY_CHAOS=1)
   endif()
+  if(NOT SLEY_FP_CONTROL)
+    target_compile_definitions(${target} ${scope} SLEY_NO_FP_CONTROL=1)
+  endif()
 endfunction()
 
 # sley_add_example(name sources...)   a program against the public interface, at examples/<name>
