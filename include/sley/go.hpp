@@ -42,7 +42,7 @@ namespace detail {
 SLEY_API void run_main(const task_type& type, void* callable);
 }  // namespace detail
 
-// Runs f as the main goroutine (id 1 the first time) and waits for it: the calling thread blocks,
+// Runs f as the main goroutine (id 1) and waits for it: the calling thread blocks,
 // it does not become a goroutine. f returns void (run returns 0) or int. An exception out of f
 // comes out of run. When run returns, nothing is scheduled any more until the next run or the next
 // use from a foreign thread: other goroutines stay where they are. From a goroutine:
@@ -92,10 +92,9 @@ SLEY_API void sleep_for(std::chrono::nanoseconds d);
 SLEY_API void sleep_until(std::chrono::steady_clock::time_point t);
 
 // Ends this goroutine as Go's runtime.Goexit does: the stack is unwound, destructors run, and other
-// goroutines go on. In the main goroutine: run returns only if ... see run. The unwinding is that
-// of pthread_exit: a catch (...) on the way must rethrow, and no noexcept function may be left by
-// it. The main goroutine may do so too; run then never returns. On a foreign thread:
-// std::logic_error.
+// goroutines go on. The unwinding is that of pthread_exit: a catch (...) on the way must rethrow,
+// and no noexcept function may be left by it. The main goroutine may do so too; run then never
+// returns. On a foreign thread: std::logic_error.
 [[noreturn]] SLEY_API void exit();
 
 }  // namespace this_goroutine

@@ -19,8 +19,6 @@
 
 #include "base/check.hpp"
 
-#include "base/check.hpp"
-
 #include <cstddef>
 #include <cstdint>
 

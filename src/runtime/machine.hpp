@@ -34,8 +34,8 @@ struct alignas(64) machine {
   // Non-zero while the thread is in the runtime, where nothing may interrupt it.
   detail::atomic<std::uint32_t> in_runtime;  // written by the thread alone
   // Somebody wants the thread to stop running goroutines when it next enters the runtime.
-  //   AT-1  store_release in request_attention <-> load_acquire in attend; the hint that leads
-  //         there is a relaxed load.
+  //   AT-1  exchange_acq_rel in pause <-> exchange_acq_rel in attend and find_runnable; the hint
+  //         that leads there is a relaxed load.
   detail::atomic<bool> attention;  // [atomic AT-1]
   bool is_searching = false;       // [owner] counted by the wake gate
   bool is_foreign = false;         // [const]
