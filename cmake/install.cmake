@@ -1,5 +1,5 @@
 # What a user gets: headers, both libraries, find_package(sley CONFIG), pkg-config's sley.pc and the
-# licence. Nothing installed holds an absolute path, so the prefix can be moved as a whole.
+# licences. Nothing installed holds an absolute path, so the prefix can be moved as a whole.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
@@ -42,3 +42,7 @@ configure_file(cmake/sley.pc.in "${CMAKE_CURRENT_BINARY_DIR}/sley.pc" @ONLY)
 install(FILES "${CMAKE_CURRENT_BINARY_DIR}/sley.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
 
 install(FILES LICENSE DESTINATION "${CMAKE_INSTALL_DOCDIR}")
+if(SLEY_BACKTRACE)
+  install(FILES cmake/libbacktrace-license.txt DESTINATION "${CMAKE_INSTALL_DOCDIR}"
+    RENAME LICENSE.libbacktrace)
+endif()

@@ -16,6 +16,19 @@ option(SLEY_CHECKS "costly internal checks (defines SLEY_DEBUG_CHECKS=1)" OFF)
 option(SLEY_FP_CONTROL "switch rounding mode and exception masks with each goroutine (2 ns)" ON)
 option(SLEY_WERROR "treat warnings in sley's own code as errors" OFF)
 
+# On where it can be: GCC brings libbacktrace along, and other compilers look into GCC's folders.
+find_library(SLEY_BACKTRACE_LIBRARY NAMES libbacktrace.a
+  HINTS ${CMAKE_CXX_IMPLICIT_LINK_DIRECTORIES})
+mark_as_advanced(SLEY_BACKTRACE_LIBRARY)
+set(has_backtrace OFF)
+if(SLEY_BACKTRACE_LIBRARY AND CMAKE_OBJCOPY)
+  set(has_backtrace ON)
+endif()
+option(SLEY_BACKTRACE "source lines in dumps; libbacktrace becomes part of sley" ${has_backtrace})
+if(SLEY_BACKTRACE AND NOT has_backtrace)
+  message(FATAL_ERROR "sley: SLEY_BACKTRACE needs libbacktrace.a and objcopy")
+endif()
+
 set(SLEY_TEST_PREFIX "" CACHE STRING
   "put before every test's name, so that tests of several build trees can be told apart in one run")
 mark_as_advanced(SLEY_TEST_PREFIX)

@@ -26,20 +26,24 @@ struct go_options {
 // report, as an uncaught panic does in Go. From Go's `go` statement (runtime.newproc).
 template <class F, class... Args>
   requires(!std::is_same_v<std::remove_cvref_t<F>, go_options>)
-void go(F&& f, Args&&... args) {
+SLEY_ALWAYS_INLINE void go(F&& f, Args&&... args) {
   detail::spawn_call(nullptr, std::forward<F>(f), std::forward<Args>(args)...);
 }
 
 // The same with a name or a stack size of its own. A stack_size is rounded up to whole pages and to
 // at least 16 KiB; std::length_error if it is absurd (over 64 GiB).
 template <class F, class... Args>
-void go(const go_options& options, F&& f, Args&&... args) {
+SLEY_ALWAYS_INLINE void go(const go_options& options, F&& f, Args&&... args) {
   detail::spawn_call(&options, std::forward<F>(f), std::forward<Args>(args)...);
 }
 
+struct run_options {
+  bool on_this_thread = false;  // the main goroutine runs on the calling thread and is locked to it
+};
+
 namespace detail {
 // Runs the task on the main goroutine; returns when it has returned.
-SLEY_API void run_main(const task_type& type, void* callable);
+SLEY_API void run_main(const run_options& options, const task_type& type, void* callable);
 }  // namespace detail
 
 // Runs f as the main goroutine (id 1) and waits for it: the calling thread blocks,
@@ -47,8 +51,10 @@ SLEY_API void run_main(const task_type& type, void* callable);
 // comes out of run. When run returns, nothing is scheduled any more until the next run or the next
 // use from a foreign thread: other goroutines stay where they are. From a goroutine:
 // std::logic_error.
+// With run_options::on_this_thread the main goroutine is the calling thread, as if locked to it
+// (lock_os_thread), which is what graphical toolkits want of main().
 template <class F>
-int run(F&& f) {
+int run(const run_options& options, F&& f) {
   using result = std::invoke_result_t<F&>;
   static_assert(std::is_void_v<result> || std::is_convertible_v<result, int>,
                 "sley::run: the main goroutine returns void or int");
@@ -66,9 +72,14 @@ int run(F&& f) {
       if (!error) throw;  // no exception, but exit() unwinding the stack
     }
   };
-  detail::run_main(detail::task_type_of<decltype(main_goroutine)>, &main_goroutine);
+  detail::run_main(options, detail::task_type_of<decltype(main_goroutine)>, &main_goroutine);
   if (error) std::rethrow_exception(error);
   return status;
+}
+
+template <class F>
+int run(F&& f) {
+  return run(run_options{}, std::forward<F>(f));
 }
 
 namespace this_goroutine {
@@ -97,5 +108,23 @@ SLEY_API void sleep_until(std::chrono::steady_clock::time_point t);
 // returns. On a foreign thread: std::logic_error.
 [[noreturn]] SLEY_API void exit();
 
+// From now on this goroutine runs on this thread and nobody else does, until unlock_os_thread has
+// been called as often. A goroutine that ends while locked takes its thread with it. For state that
+// belongs to a thread: graphics contexts, signal masks, namespaces. Each wait of a locked goroutine
+// is a wait of its thread. On a foreign thread: nothing, for that is the case already. unlock
+// without lock: nothing. Neither parks. From Go's runtime.LockOSThread.
+SLEY_API void lock_os_thread();
+SLEY_API void unlock_os_thread();
+
 }  // namespace this_goroutine
+
+// Locks the calling goroutine to its thread while it lives.
+class os_thread_lock {
+ public:
+  os_thread_lock() { this_goroutine::lock_os_thread(); }
+  ~os_thread_lock() { this_goroutine::unlock_os_thread(); }
+  os_thread_lock(const os_thread_lock&) = delete;
+  os_thread_lock& operator=(const os_thread_lock&) = delete;
+};
+
 }  // namespace sley

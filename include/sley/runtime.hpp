@@ -1,16 +1,57 @@
 // The runtime itself: its size and its figures.
 #pragma once
 
+#include <sley/detail/blocking.hpp>
 #include <sley/detail/config.hpp>
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <utility>
+
+namespace sley {
+
+// Calls f() and returns what it returns, announcing that it may block the thread: while it does,
+// other goroutines run. Costs a few nanoseconds when nothing happens. The goroutine stays on its
+// thread inside f and may go on on another one when f has returned (errno is kept). f may use the
+// library, call blocking again, and throw. A call that blocks without being announced is found out
+// too, a little later. On a foreign thread: just the call. From Go's entersyscall and exitsyscall.
+template <class F>
+decltype(auto) blocking(F&& f) {
+  const detail::blocking_region region;
+  return std::invoke(std::forward<F>(f));
+}
+
+// One system call, announced in the same way; returns -1 and sets errno as syscall(2) does. The
+// arguments are integers or pointers, six at most.
+template <class... Args>
+long syscall(long number, Args... args) noexcept {
+  static_assert(sizeof...(Args) <= 6, "sley::syscall: a system call has six arguments at most");
+  const long words[6] = {detail::syscall_word(args)...};
+  return detail::blocking_syscall(number, words);
+}
+
+}  // namespace sley
 
 namespace sley::runtime {
 
 // The number of Ps: how many goroutines run at the same time. Set by SLEY_MAXPROCS at boot, else
-// the CPUs this process may use. Any thread; never parks. From Go's runtime.GOMAXPROCS(0).
+// the CPUs that this process may use: those of its affinity mask, and no more than the CPU limit of
+// its cgroups allows, rounded up, but 2 at least. That automatic value is looked at about once a
+// second while the process is busy, and followed. Any thread; never parks. From Go's
+// runtime.GOMAXPROCS(0).
 SLEY_API int max_procs() noexcept;
+
+// Changes it and returns the old value; from then on it is no longer automatic. n <= 0 makes it
+// automatic again; more than 256 are taken for 256. Stops the scheduler for some microseconds: the
+// caller waits (a goroutine parks, a foreign thread blocks); nobody who computes is interrupted.
+// From Go's runtime.GOMAXPROCS and SetDefaultGOMAXPROCS.
+SLEY_API int set_max_procs(int n);
+
+// A fuse: the most threads that the runtime may make, 10,000 at the start. Returns the old limit.
+// With more in use the process ends with a fatal error, at once if it has more already. n < 1:
+// std::invalid_argument. Any thread; never parks. From Go's debug.SetMaxThreads.
+SLEY_API int set_max_threads(int n);
 
 // CPUs this process may run on (sched_getaffinity(2)), at least 1. From Go's runtime.NumCPU.
 SLEY_API int num_cpu() noexcept;
@@ -34,8 +75,8 @@ struct stats {
   std::uint64_t switches;              // times a goroutine was given a P
   std::uint64_t steals;                // goroutines taken from another P's queue
   std::uint64_t parks;                 // times a goroutine waited
-  std::uint64_t hand_offs;             // Ps handed to another M around a blocking call
-  std::uint64_t retakes;               // Ps taken back from an M that slept in the kernel
+  std::uint64_t hand_offs;             // Ps handed from one M to another
+  std::uint64_t retakes;               // Ps taken from an M that blocked, announced or not
   std::uint64_t preemptions;           // goroutines stopped at the end of their time slice
   std::uint64_t thread_wakes;          // times a sleeping M was woken
   std::uint64_t stack_bytes_reserved;  // address space held for stacks

@@ -7,10 +7,16 @@
 
 namespace sley::base {
 
-// Prints "fatal error: ..." and ends the process by abort(3).
+// Prints "fatal error: ...", calls the hook, if one is set, and ends the process with status 2, as
+// Go does.
 [[noreturn]] void fatal(std::string_view what) noexcept;
 
-// The same for a failed check.
+// What else is to be said before the end: the goroutines. Set once, at boot; called in any state,
+// on any thread, perhaps in a signal handler, and perhaps again while it is at work.
+using fatal_hook = void (*)() noexcept;
+void set_fatal_hook(fatal_hook hook) noexcept;
+
+// A failed check: the same, but it ends by abort(3), for there is something to debug.
 [[noreturn]] void check_failed(const char* what, const char* file, int line) noexcept;
 
 #ifdef SLEY_DEBUG_CHECKS

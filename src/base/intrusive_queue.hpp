@@ -11,6 +11,7 @@ class intrusive_queue {
  public:
   bool is_empty() const noexcept { return first_ == nullptr; }
   std::size_t size() const noexcept { return size_; }
+  T* front() const noexcept { return first_; }
 
   void push_back(T* element) noexcept {
     element->*Next = nullptr;
@@ -33,6 +34,31 @@ class intrusive_queue {
     last_ = other.last_;
     size_ += other.size_;
     other = intrusive_queue();
+  }
+
+  // Takes out all that `wanted` says yes to; their order, and that of the rest, stays.
+  template <class Predicate>
+  intrusive_queue extract(Predicate wanted) noexcept {
+    intrusive_queue taken, kept;
+    while (T* element = pop_front()) (wanted(element) ? taken : kept).push_back(element);
+    *this = kept;
+    return taken;
+  }
+
+  // Takes out the first that `wanted` says yes to; null if there is none.
+  template <class Predicate>
+  T* remove_first(Predicate wanted) noexcept {
+    T* before = nullptr;
+    T* element = first_;
+    while (element != nullptr && !wanted(element)) {
+      before = element;
+      element = element->*Next;
+    }
+    if (element == nullptr) return nullptr;
+    (before == nullptr ? first_ : before->*Next) = element->*Next;
+    if (element == last_) last_ = before;
+    --size_;
+    return element;
   }
 
   // Null when empty.

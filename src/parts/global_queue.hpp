@@ -22,6 +22,14 @@ class global_queue {
     publish_size();
   }
 
+  // Before everybody else, in the given order.
+  void prepend(list&& elements) noexcept {
+    detail::lock_guard guard(lock_);
+    elements.append(static_cast<list&&>(elements_));
+    elements_ = elements;
+    publish_size();
+  }
+
   void append(list&& elements) noexcept {
     detail::lock_guard guard(lock_);
     elements_.append(static_cast<list&&>(elements));
@@ -44,13 +52,48 @@ class global_queue {
     return element;
   }
 
-  // A fair share of what is there: size / procs + 1, at most `most`.
-  list take_share(std::uint32_t procs, std::size_t most) noexcept {
+  // The first, if `wanted` says yes to it; else null.
+  template <class Predicate>
+  T* pop_if(Predicate wanted) noexcept {
+    detail::lock_guard guard(lock_);
+    if (elements_.is_empty() || !wanted(elements_.front())) return nullptr;
+    T* element = elements_.pop_front();
+    publish_size();
+    return element;
+  }
+
+  // The first that `wanted` says yes to; null if there is none.
+  template <class Predicate>
+  T* pop_first(Predicate wanted) noexcept {
+    detail::lock_guard guard(lock_);
+    T* element = elements_.remove_first(wanted);
+    publish_size();
+    return element;
+  }
+
+  // All that `wanted` says yes to.
+  template <class Predicate>
+  list extract(Predicate wanted) noexcept {
+    detail::lock_guard guard(lock_);
+    list taken = elements_.extract(wanted);
+    publish_size();
+    return taken;
+  }
+
+  // A fair share of what is there: size / procs + 1, at most `most`. Who `goes_alone` comes as the
+  // only one or not at all.
+  template <class Predicate>
+  list take_share(std::uint32_t procs, std::size_t most, Predicate goes_alone) noexcept {
     list share;
     detail::lock_guard guard(lock_);
     std::size_t n = elements_.size() / procs + 1;
     if (n > most) n = most;
-    for (; n > 0 && !elements_.is_empty(); --n) share.push_back(elements_.pop_front());
+    for (; n > 0 && !elements_.is_empty(); --n) {
+      const bool is_alone = goes_alone(elements_.front());
+      if (is_alone && !share.is_empty()) break;
+      share.push_back(elements_.pop_front());
+      if (is_alone) break;
+    }
     publish_size();
     return share;
   }

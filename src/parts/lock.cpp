@@ -6,6 +6,8 @@
 
 namespace sley::detail {
 
+void (*check_lock)() noexcept = nullptr;
+
 void lock::acquire_slow() noexcept {
   for (int tries = platform::tries_before_sleep; tries > 0; --tries) {
     // Far apart: the holder's next round trips are an order of magnitude faster while nobody else

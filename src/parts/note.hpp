@@ -38,6 +38,10 @@ class note {
     if (word_.exchange_acq_rel(signalled, "NT-1") == sleeping) platform::futex_wake(word_, 1);
   }
 
+  // For a note that may be woken any number of times: makes it ready for another round; what a wake
+  // before this was about is seen after it.
+  void restart() noexcept { word_.exchange_acq_rel(empty, "NT-1"); }
+
   // Makes it ready for another round. Nobody may be using it.
   void clear() noexcept { word_.store_relaxed(empty); }  // whoever hands the note on publishes it
 

@@ -7,11 +7,14 @@
 //
 // The distance between stacks is no power of two and their tops are coloured by cache lines: else
 // all tops would compete for the same few cache sets. Stacks of other sizes are mapped one by one.
-// Free stacks are kept last in, first out, for those are warm.
+// Free stacks are kept last in, first out, for those are warm; those that were not needed for a
+// while are cold: their memory is given back, and only a bit in their arena says that they are
+// there.
 #pragma once
 
 #include <sley/detail/lock.hpp>
 
+#include "parts/permanent_memory.hpp"
 #include "platform/sanitizer.hpp"
 
 #include <cstddef>
@@ -20,14 +23,24 @@
 namespace sley::parts {
 
 // A stack's own record, at its top end: touching a fresh stack costs one page, not two.
+struct arena;
+
 struct stack {
   stack* next;            // [lock or owner] in a free list
   char* low;              // [const] the lowest usable byte; below it is the guard
   char* top;              // [const] where the first frame goes, aligned to 16
   std::size_t map_bytes;  // [const] 0 if cut from an arena, else the size of its own mapping
+  arena* home;            // [const] the arena; null if it has its own mapping
   platform::fiber_state fiber;
 
   std::size_t usable_bytes() const noexcept { return static_cast<std::size_t>(top - low); }
+};
+
+// A mapping that stacks of the default size are cut from.
+struct arena {
+  char* start = nullptr;   // [const]
+  std::uint64_t cold = 0;  // [lock: the pool's] a bit for each stack that is free and has no memory
+  arena* next_cold = nullptr;  // [lock: the pool's] valid while `cold` is not 0
 };
 
 class stack_pool {
@@ -52,6 +65,13 @@ class stack_pool {
   // A list of stacks of the default size.
   void give_list(stack* first) noexcept;
 
+  // Gives back the memory of up to `most` free stacks that nobody has needed since the last call.
+  // True if there are no more such.
+  bool trim(std::size_t most) noexcept;
+
+  // A free stack that nobody keeps; a moment's answer.
+  bool has_free() const noexcept;
+
   // Bytes of address space and number of stacks made and not unmapped.
   std::uint64_t reserved_bytes() const noexcept;
   std::uint64_t made() const noexcept;
@@ -70,14 +90,21 @@ class stack_pool {
   std::size_t spacing() const noexcept;
   bool new_arena() noexcept;
   stack* cut() noexcept;
-  static stack* set_up(char* start, std::size_t bytes, std::size_t colour,
-                       std::size_t map_bytes) noexcept;
+  stack* revive() noexcept;
+  stack* pop_free() noexcept;
+  void chill(stack* s) noexcept;
+  static stack* set_up(char* start, std::size_t bytes, std::size_t colour, std::size_t map_bytes,
+                       arena* home) noexcept;
 
   std::size_t default_bytes_ = 0;  // [const] after start
   mutable detail::lock lock_;
   stack* free_ = nullptr;       // [lock: lock_]
-  char* arena_ = nullptr;       // [lock: lock_] the arena being cut
+  std::size_t free_count_ = 0;  // [lock: lock_]
+  std::size_t least_free_ = 0;  // [lock: lock_] since the last trim
+  arena* arena_ = nullptr;      // [lock: lock_] the arena being cut
   std::size_t arena_left_ = 0;  // [lock: lock_] stacks not cut from it yet
+  arena* with_cold_ = nullptr;  // [lock: lock_] arenas that have cold stacks
+  permanent_memory arenas_;     // what arenas are described in
   std::uint64_t made_ = 0;      // [lock: lock_]
   std::uint64_t reserved_ = 0;  // [lock: lock_]
 };

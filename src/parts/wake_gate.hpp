@@ -68,25 +68,28 @@ class wake_gate {
   void search_anyway() noexcept { word_.add_acq_rel(one_searching, "WG-1"); }
 
   // A machine gives its processor up. Followed by heavy_barrier("WG-1") and, unless this returns
-  // that the gate is paused, by another look at every queue.
+  // that the gate is halted, by another look at every queue.
   [[nodiscard]] bool go_idle(bool was_searching) noexcept {
     const std::uint32_t change = one_idle - (was_searching ? one_searching : 0);
-    return (word_.add_acq_rel(change, "WG-1") & paused) != 0;
+    return (word_.add_acq_rel(change, "WG-1") & halted) != 0;
   }
 
   // An idle processor was taken into use.
   void leave_idle() noexcept { word_.sub_acq_rel(one_idle, "WG-1"); }
 
-  // While paused nobody is woken.
+  // While halted nobody is woken and no processor is taken into use: between two run()s it is
+  // paused, and while the number of processors changes it is stopped.
   void pause() noexcept { word_.or_acq_rel(paused, "WG-1"); }
   void resume() noexcept { word_.and_acq_rel(~paused, "WG-1"); }
+  void stop() noexcept { word_.or_acq_rel(stopped, "WG-1"); }
+  void restart() noexcept { word_.and_acq_rel(~stopped, "WG-1"); }
   bool is_paused() const noexcept { return (word_.load_acquire("WG-1") & paused) != 0; }
+  bool is_halted() const noexcept { return (word_.load_acquire("WG-1") & halted) != 0; }
 
-  // Before any machine runs: all processors are idle.
-  void start(std::uint32_t procs) noexcept {
-    procs_ = procs;
-    word_.store_release(procs * one_idle, "WG-1");
-  }
+  // How many processors there are, before any machine runs or while stopped; the new ones are idle.
+  void set_procs(std::uint32_t procs) noexcept { procs_ = procs; }
+  void add_idle(std::uint32_t procs) noexcept { word_.add_acq_rel(procs * one_idle, "WG-1"); }
+  void remove_idle(std::uint32_t procs) noexcept { word_.sub_acq_rel(procs * one_idle, "WG-1"); }
 
   std::uint32_t idle() const noexcept { return idle(word_.load_relaxed()); }            // a figure
   std::uint32_t searching() const noexcept { return searching(word_.load_relaxed()); }  // a figure
@@ -94,16 +97,18 @@ class wake_gate {
  private:
   static constexpr std::uint32_t one_searching = 1;
   static constexpr std::uint32_t one_idle = 1U << 16;
+  static constexpr std::uint32_t stopped = 1U << 30;
   static constexpr std::uint32_t paused = 1U << 31;
+  static constexpr std::uint32_t halted = stopped | paused;
 
   static std::uint32_t searching(std::uint32_t word) noexcept { return word & 0xffff; }
-  static std::uint32_t idle(std::uint32_t word) noexcept { return (word >> 16) & 0x7fff; }
+  static std::uint32_t idle(std::uint32_t word) noexcept { return (word >> 16) & 0x3fff; }
   static bool may_wake(std::uint32_t word) noexcept {
-    return idle(word) != 0 && searching(word) == 0 && (word & paused) == 0;
+    return idle(word) != 0 && searching(word) == 0 && (word & halted) == 0;
   }
 
   detail::atomic<std::uint32_t> word_;  // [atomic WG-1]
-  std::uint32_t procs_ = 0;             // [const] after start
+  std::uint32_t procs_ = 0;             // [stw] read by holders of a processor
 };
 
 }  // namespace sley::parts

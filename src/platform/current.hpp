@@ -1,8 +1,10 @@
-// The one thread-local variable of the runtime: which M this thread is.
+// The thread-local variables of the runtime: which M this thread is, in one of two places. While
+// the goroutine is in an announced call it is in the second, so that whoever wants to enter the
+// runtime there finds nobody in the first and looks closer.
 //
 // A goroutine may be resumed on another thread, and compilers keep the address of a thread-local
-// variable across calls. Therefore it is read through volatile assembly on the thread pointer and
-// nothing else: each call reads anew, and no address of it exists.
+// variable across calls. Therefore they are read and written through volatile assembly on the
+// thread pointer and nothing else: each call reads anew, and no address of them exists.
 #pragma once
 
 namespace sley::rt {
@@ -10,14 +12,17 @@ struct machine;
 }
 
 extern "C" {
-// Initial-exec, so that both libraries, static and shared, reach it without a call.
-extern thread_local __attribute__((tls_model("initial-exec"),
-                                   visibility("hidden"))) sley::rt::machine* sley_current_machine;
+// Initial-exec, so that both libraries, static and shared, reach them without a call.
+#define SLEY_THREAD_VARIABLE \
+  extern thread_local __attribute__((tls_model("initial-exec"), visibility("hidden")))
+SLEY_THREAD_VARIABLE sley::rt::machine* sley_current_machine;
+SLEY_THREAD_VARIABLE sley::rt::machine* sley_calling_machine;
+#undef SLEY_THREAD_VARIABLE
 }
 
 namespace sley::platform {
 
-// Null on a thread that the runtime has not met.
+// Null on a thread that the runtime has not met, and in an announced call.
 [[gnu::always_inline]] inline rt::machine* current_machine() noexcept {
   rt::machine* m;
   asm volatile(
@@ -27,7 +32,34 @@ namespace sley::platform {
   return m;
 }
 
-// Called once by each thread, before it enters the runtime.
-void set_current_machine(rt::machine* m) noexcept;
+[[gnu::always_inline]] inline void set_current_machine(rt::machine* m) noexcept {
+  void* offset;
+  asm volatile(
+      "movq sley_current_machine@gottpoff(%%rip), %0\n\t"
+      "movq %1, %%fs:(%0)"
+      : "=&r"(offset)
+      : "r"(m)
+      : "memory");
+}
+
+// Null outside of announced calls.
+[[gnu::always_inline]] inline rt::machine* calling_machine() noexcept {
+  rt::machine* m;
+  asm volatile(
+      "movq sley_calling_machine@gottpoff(%%rip), %0\n\t"
+      "movq %%fs:(%0), %0"
+      : "=r"(m));
+  return m;
+}
+
+[[gnu::always_inline]] inline void set_calling_machine(rt::machine* m) noexcept {
+  void* offset;
+  asm volatile(
+      "movq sley_calling_machine@gottpoff(%%rip), %0\n\t"
+      "movq %1, %%fs:(%0)"
+      : "=&r"(offset)
+      : "r"(m)
+      : "memory");
+}
 
 }  // namespace sley::platform

@@ -37,13 +37,21 @@ void install_fault_handler(fault_hook fault) noexcept {
   sigaction(SIGSEGV, &action, &previous);
 }
 
-void use_alternate_signal_stack() noexcept {
+void* use_alternate_signal_stack() noexcept {
   stack_t current = {};
-  if (sigaltstack(nullptr, &current) == 0 && (current.ss_flags & SS_DISABLE) == 0) return;
+  if (sigaltstack(nullptr, &current) == 0 && (current.ss_flags & SS_DISABLE) == 0) return nullptr;
   stack_t ours = {};
-  ours.ss_sp = map_memory(alternate_stack_bytes, true);
+  ours.ss_sp = map_memory(alternate_stack_bytes, false);
   ours.ss_size = alternate_stack_bytes;
   if (ours.ss_sp != nullptr) sigaltstack(&ours, nullptr);
+  return ours.ss_sp;
+}
+
+void drop_alternate_signal_stack(void* ours) noexcept {
+  if (ours == nullptr) return;
+  stack_t none = {};
+  none.ss_flags = SS_DISABLE;
+  if (sigaltstack(&none, nullptr) == 0) unmap_memory(ours, alternate_stack_bytes);
 }
 
 }  // namespace sley::platform

@@ -12,7 +12,10 @@ using fault_hook = void (*)(void* address) noexcept;
 void install_fault_handler(fault_hook hook) noexcept;
 
 // Gives the calling thread an alternate signal stack, unless it has one: a fault in a guard leaves
-// no room on the stack that it is about.
-void use_alternate_signal_stack() noexcept;
+// no room on the stack that it is about. Returns it; null if the thread had one or there is no
+// memory.
+void* use_alternate_signal_stack() noexcept;
+// Before the thread's end, with what use_alternate_signal_stack() returned: the memory goes back.
+void drop_alternate_signal_stack(void* ours) noexcept;
 
 }  // namespace sley::platform

@@ -39,11 +39,33 @@ void futex_wake(std::uint32_t* word, int count) noexcept;
 // caller's signal mask. Returns 0, or an errno value (EAGAIN: a limit was hit). Takes libc's locks.
 int create_thread(void (*entry)(void*), void* arg) noexcept;
 
+// The calling thread's number in the kernel (gettid(2)), never 0.
+std::int32_t current_thread_id() noexcept;
+
+// CPU time that a thread of this process has used, in nanoseconds; -1 if the thread is gone or the
+// system refuses to tell. ~0.7 us.
+std::int64_t thread_cpu_ns(std::int32_t thread_id) noexcept;
+
+// Does a thread of this process sleep in the kernel at this moment? False also if it can't be told.
+// A few microseconds: it reads a file of /proc.
+bool is_thread_asleep(std::int32_t thread_id) noexcept;
+
+// The number of this process's threads, its own ones of every library included; 0 if it can't be
+// told.
+std::uint32_t count_threads() noexcept;
+
+// Ends the process at once, without destructors or anything that was registered for the end.
+[[noreturn]] void end_process(int status) noexcept;
+
 // CPUs this process may run on, at least 1.
 int available_cpus() noexcept;
 
 // Makes timed waits of the calling thread as exact as the clock allows.
 void set_exact_timers() noexcept;
+
+// The calling thread runs seldom and briefly: the kernel may let it go before others at once, where
+// it can (Linux 6.12).
+void ask_for_short_slices() noexcept;
 
 // ---- memory ----
 
@@ -53,6 +75,8 @@ std::size_t page_bytes() noexcept;
 // Never made of huge pages if `small_pages`. `bytes` is a multiple of the page size.
 void* map_memory(std::size_t bytes, bool small_pages) noexcept;
 void unmap_memory(void* start, std::size_t bytes) noexcept;
+// The pages go back to the system; they are zero when touched again. Page-aligned.
+void discard_memory(void* start, std::size_t bytes) noexcept;
 
 // Makes every access to the page-aligned range fault with SIGSEGV from now on. False, with errno
 // set, if the process may not have another guard. Uses MADV_GUARD_INSTALL (Linux 6.13), which costs

@@ -17,12 +17,16 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <bit>
 #include <cerrno>
 #include <charconv>
 #include <climits>
 #include <csignal>
+#include <cstring>
 #include <memory>
 #include <new>
+#include <string_view>
 
 #ifndef MADV_GUARD_INSTALL
 #define MADV_GUARD_INSTALL 102
@@ -111,11 +115,105 @@ int create_thread(void (*entry)(void*), void* arg) noexcept {
   return error;
 }
 
+std::int32_t current_thread_id() noexcept { return gettid(); }
+
+std::int64_t thread_cpu_ns(std::int32_t thread_id) noexcept {
+  // What pthread_getcpuclockid makes of a thread: see MAKE_THREAD_CPUCLOCK in the kernel.
+  constexpr clockid_t scheduler_clock_of_thread = 6;
+  const auto clock =
+      static_cast<clockid_t>(~static_cast<unsigned>(thread_id) << 3) | scheduler_clock_of_thread;
+  const int saved = errno;
+  timespec t;
+  const bool known = clock_gettime(clock, &t) == 0;
+  errno = saved;
+  return known ? std::int64_t{t.tv_sec} * ns_per_s + t.tv_nsec : -1;
+}
+
+namespace {
+
+// The beginning of a file of /proc; the number of bytes, 0 if it can't be read.
+std::size_t read_start(const char* path, char* text, std::size_t size) noexcept {
+  const int saved = errno;
+  std::size_t used = 0;
+  if (const int fd = open(path, O_RDONLY | O_CLOEXEC); fd >= 0) {
+    const ssize_t n = read(fd, text, size);
+    if (n > 0) used = static_cast<std::size_t>(n);
+    close(fd);
+  }
+  errno = saved;
+  return used;
+}
+
+// What follows the name of the program, which is in parentheses and may contain any, in a `stat` of
+// /proc.
+std::string_view after_name(const char* path, char* text, std::size_t size) noexcept {
+  const std::string_view all(text, read_start(path, text, size));
+  const std::size_t end = all.rfind(')');
+  return end == std::string_view::npos || end + 2 > all.size() ? std::string_view()
+                                                               : all.substr(end + 2);
+}
+
+}  // namespace
+
+bool is_thread_asleep(std::int32_t thread_id) noexcept {
+  char path[64] = "/proc/self/task/";
+  char* end = path + std::strlen(path);
+  end = std::to_chars(end, path + sizeof(path) - sizeof("/stat"), thread_id).ptr;
+  std::memcpy(end, "/stat", sizeof("/stat"));
+  char text[256];
+  const std::string_view fields = after_name(path, text, sizeof(text));
+  return !fields.empty() && fields.front() != 'R';
+}
+
+std::uint32_t count_threads() noexcept {
+  char text[512];
+  std::string_view fields = after_name("/proc/self/stat", text, sizeof(text));
+  constexpr int before = 17;  // fields between the name and num_threads, proc_pid_stat(5)
+  for (int i = 0; i < before; ++i) {
+    const std::size_t space = fields.find(' ');
+    if (space == std::string_view::npos) return 0;
+    fields.remove_prefix(space + 1);
+  }
+  std::uint32_t n = 0;
+  std::from_chars(fields.data(), fields.data() + fields.size(), n);
+  return n;
+}
+
+void end_process(int status) noexcept { _exit(status); }
+
 int available_cpus() noexcept {
-  cpu_set_t set;
-  if (sched_getaffinity(0, sizeof(set), &set) != 0) return 1;
-  const int n = CPU_COUNT(&set);
+  constexpr int most_cpus = 8192;  // CONFIG_NR_CPUS of the largest kernels
+  unsigned long set[most_cpus / (8 * sizeof(unsigned long))];
+  // The system call tells how much it has written, and refuses only a set that is too small.
+  const long bytes = syscall(SYS_sched_getaffinity, 0, sizeof(set), set);
+  int n = 0;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(std::max(bytes, 0L)) / sizeof(set[0]); ++i) {
+    n += std::popcount(set[i]);
+  }
   return n > 0 ? n : 1;
+}
+
+void ask_for_short_slices() noexcept {
+  // struct sched_attr of <linux/sched/types.h>, first version; the runtime of a thread with the
+  // normal policy is the slice that it asks for, 0.1 ms at least.
+  struct attributes {
+    std::uint32_t size;
+    std::uint32_t policy;
+    std::uint64_t flags;
+    std::int32_t nice;
+    std::uint32_t priority;
+    std::uint64_t runtime;
+    std::uint64_t deadline;
+    std::uint64_t period;
+  };
+  attributes a = {};
+  const int saved = errno;
+  if (syscall(SYS_sched_getattr, 0, &a, sizeof(a), 0) == 0 && a.policy == SCHED_OTHER) {
+    a.size = sizeof(a);
+    a.runtime = 100'000;
+    syscall(SYS_sched_setattr, 0, &a, 0);
+  }
+  errno = saved;
 }
 
 void set_exact_timers() noexcept { prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL); }
@@ -137,6 +235,12 @@ void* map_memory(std::size_t bytes, bool small_pages) noexcept {
 }
 
 void unmap_memory(void* start, std::size_t bytes) noexcept { munmap(start, bytes); }
+
+void discard_memory(void* start, std::size_t bytes) noexcept {
+  const int saved = errno;
+  madvise(start, bytes, MADV_DONTNEED);  // fails for locked memory, which stays then
+  errno = saved;
+}
 
 namespace {
 

@@ -1,15 +1,16 @@
-// Before the first goroutine: how many processors, how large the stacks, who handles faults.
+// Before the first goroutine: how many processors, how large the stacks, who handles signals, and
+// the runtime's own threads.
 #include "base/check.hpp"
 #include "base/print.hpp"
 #include "platform/context.hpp"
 #include "platform/fault.hpp"
-#include "platform/decisions.hpp"
+#include "runtime/enter.hpp"
 #include "runtime/options.hpp"
-#include "runtime/records.hpp"
+#include "runtime/preempt.hpp"
 #include "runtime/sched_state.hpp"
 #include "runtime/scheduler.hpp"
 
-#include <new>
+#include <pthread.h>
 
 namespace sley::rt {
 
@@ -18,36 +19,47 @@ constinit sched_state sched;
 namespace {
 
 detail::lock boot_lock;
-bool booted = false;  // [lock: boot_lock]
+// BT-1  Who finds it booted sees all of it: store_release at the end of boot <-> load_acquire at
+//       its beginning.
+detail::atomic<bool> booted;  // [atomic BT-1]
 
-void make_processors(std::uint32_t count) noexcept {
-  void* place = allocate_permanently(count * sizeof(processor));
-  SLEY_CHECK(place != nullptr, "there is memory for the processors");
-  auto* processors = static_cast<processor*>(place);
-  const std::uint64_t seed = platform::seed();
-  for (std::uint32_t i = count; i-- > 0;) {  // backwards, so that processor 0 is first on the list
-    auto* p = ::new (processors + i) processor;
-    p->id = i;
-    p->random = base::random(seed + i);
-    p->next_idle = sched.idle_processors;
-    sched.idle_processors = p;
-  }
-  sched.processors = processors;
-  sched.procs = count;
-  sched.order.reset(count);
-  sched.gate.start(count);
+// Only the thread that called fork() goes on in the child, and the others' locks may be taken
+// there.
+void forbid_use_in_child() noexcept {
+  sched.has_forked.store_relaxed(true);  // the only thread
+  if (machine* m = this_machine()) m->border.raise(parts::border::forked);
+}
+
+void check_lock_is_taken_inside() noexcept {
+  SLEY_CHECK(!is_in_user_code(), "a runtime lock is taken inside the runtime");
+}
+
+void announce_fallback() noexcept {
+  if (!detail::barriers_are_symmetric) return;
+  base::line_writer()
+      .text("sley: membarrier(2) is refused: threads that block lose their processor by a signal\n")
+      .flush(2);
 }
 
 }  // namespace
 
 void boot() noexcept {
+  if (booted.load_acquire("BT-1")) return;
   detail::lock_guard guard(boot_lock);
-  if (booted) return;
+  if (booted.load_relaxed()) return;  // the lock orders it
+  detail::check_lock = &check_lock_is_taken_inside;
+  read_debug_settings();
+  announce_fallback();
   sched.stacks.start(stack_bytes_option());
   make_processors(procs_option());
   platform::set_uncaught_hook(&report_uncaught_exception);
   platform::install_fault_handler(&report_stack_overflow);
-  booted = true;
+  install_preemption();
+  install_dump_hooks();
+  pthread_atfork(nullptr, nullptr, &forbid_use_in_child);
+  start_template_thread();
+  start_sysmon();
+  booted.store_release(true, "BT-1");
 }
 
 }  // namespace sley::rt

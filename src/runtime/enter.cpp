@@ -1,34 +1,66 @@
 #include "runtime/enter.hpp"
 
+#include "base/check.hpp"
+#include "platform/current.hpp"
 #include "runtime/sched_state.hpp"
 
 namespace sley::rt {
 
 namespace {
 
-// The rare business at the entrance: the runtime is paused between two run()s. Somebody from
-// outside makes it go on; a goroutine that was computing meanwhile stops, with its machine's flag
-// up again, so that the machine does not take the fast way to the next goroutine. The flag is
-// lowered before the gate is looked at: a pause() that comes between the two raises it once more.
-machine* attend(machine* m) noexcept {
-  m->attention.exchange_acq_rel(false, "AT-1");
-  if (!sched.gate.is_paused()) return m;
-  if (m->is_foreign) {
-    resume();
-    return m;
-  }
-  m->attention.exchange_acq_rel(true, "AT-1");
-  yield();
-  return current_machine();
+using parts::border;
+
+// A foreign thread needs no processor; its use of the library ends a pause between two run()s.
+machine* attend_foreign(machine* m) noexcept {
+  m->border.lower(border::stop);
+  if (sched.gate.is_paused()) resume();
+  return m;
 }
 
 }  // namespace
 
+// The rare business at the entrance. The processor is gone: another is needed. The scheduler stops,
+// or the time slice is over: the goroutine waits for its next turn. It stays on its thread, for the
+// caller may be something that never parks, called with a std::mutex held.
+machine* attend(machine* m, bool may_move) noexcept {
+  for (;;) {  // ends: each round sees to one thing, and what comes meanwhile is rare
+    const std::uint32_t reasons = m->border.wait_until_open();
+    if ((reasons & border::forked) != 0) {
+      base::fatal("sley: used after fork(): the child may only exec or _exit");
+    }
+    if (m->is_foreign) return attend_foreign(m);
+    if (m->p == nullptr) {
+      regain_p(m, may_move);
+      m = current_machine();
+      continue;
+    }
+    const std::uint32_t lowered = m->border.lower(border::stop | border::preempt | border::give);
+    if (sched.gate.is_halted()) {
+      wait_for_turn(m);
+    } else if ((lowered & border::preempt) != 0 && is_work_waiting(m->p)) {
+      sched.preemptions.add_relaxed(1);
+      wait_for_turn(m);
+    } else {
+      return m;
+    }
+  }
+}
+
+bool is_in_user_code() noexcept {
+  const machine* m = current_machine();
+  return m != nullptr && !m->is_foreign && !m->border.is_inside();
+}
+
 machine* enter_slow() noexcept {
+  bool must_attend = false;
   machine* m = current_machine();
-  if (m == nullptr) m = adopt_foreign_thread();
-  m->in_runtime.store_relaxed(1);
-  return m->attention.load_relaxed() ? attend(m) : m;
+  if (machine* calling = platform::calling_machine(); m == nullptr && calling != nullptr) {
+    m = calling;
+    must_attend = !leave_call(m);
+  } else if (m == nullptr) {
+    m = adopt_foreign_thread();
+  }
+  return m->border.enter() && !must_attend ? m : attend(m);
 }
 
 }  // namespace sley::rt

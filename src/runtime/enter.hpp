@@ -13,9 +13,12 @@ machine* enter_slow() noexcept;
 // Null, and the caller is not inside, if that takes more than a moment: then enter() does it.
 [[gnu::always_inline]] inline machine* try_enter() noexcept {
   machine* m = current_machine();
-  if (__builtin_expect(m == nullptr || m->attention.load_relaxed(), 0)) return nullptr;
-  SLEY_DCHECK(m->in_runtime.load_relaxed() == 0, "the runtime is entered from user code only");
-  m->in_runtime.store_relaxed(1);  // read by this thread only, and by signal handlers on it
+  if (__builtin_expect(m == nullptr, 0)) return nullptr;
+  SLEY_DCHECK(!m->border.is_inside(), "the runtime is entered from user code only");
+  if (__builtin_expect(!m->border.enter(), 0)) {
+    m->border.leave();
+    return nullptr;
+  }
   return m;
 }
 
@@ -25,9 +28,18 @@ inline machine* enter() noexcept {
 }
 
 // The machine may have changed since enter(): a goroutine that parked goes on elsewhere.
-inline void leave() noexcept { current_machine()->in_runtime.store_relaxed(0); }
+inline void leave() noexcept { current_machine()->border.leave(); }
 
 // For who did not park.
-inline void leave(machine* m) noexcept { m->in_runtime.store_relaxed(0); }
+inline void leave(machine* m) noexcept { m->border.leave(); }
+
+// Sees to what the border says. The caller is inside and, unless foreign, has a processor after. It
+// stays on its thread, but for `may_move`, which a locked goroutine is not moved by either.
+machine* attend(machine* m, bool may_move = false) noexcept;
+
+// May the calling thread be stopped by a signal, or do without its processor, here? Then it takes
+// no lock of the runtime; else it calls nothing that takes one of libc. Builds with debug checks
+// ask whenever a lock is taken; the tests' malloc asks too.
+bool is_in_user_code() noexcept;
 
 }  // namespace sley::rt

@@ -15,14 +15,13 @@ namespace sley::rt {
 
 namespace {
 
-void unmap_stack(goroutine*, void* s) noexcept {
-  give_stack(current_machine(), static_cast<parts::stack*>(s));
-}
+void give_left_stack(goroutine*, void* s) noexcept { give_stack(static_cast<parts::stack*>(s)); }
 
 // The record goes back; only copies of its fields may be used after.
 void retire(machine* m, goroutine* g) noexcept {
   g->status.transition(parts::status::running, parts::status::dead);
   g->stack = nullptr;
+  g->needs.store_relaxed(needs_stack);
   count(m->p->figures.finished);
   give_record(m, g);
 }
@@ -55,23 +54,22 @@ struct continuation {
   machine* m = current_machine();
   goroutine* g = m->g;
   parts::stack* s = g->stack;
-  goroutine* next = next_local(m, s->map_bytes == 0 ? s : nullptr).g;
-  parts::note* in_run = std::exchange(g->thread_note, nullptr);
+  m->ends = m->locks != 0;  // it was locked to this thread, which goes with it
+  goroutine* next = m->ends ? nullptr : next_local(m, s->map_bytes == 0 ? s : nullptr).g;
+  const bool was_main = std::exchange(m->main_returned, false);
   retire(m, g);
-  if (in_run != nullptr) {
+  if (was_main) {
     pause();
-    in_run->wake();
+    sched.run.exchange_acq_rel(sched_state::run_phase::ends, "MR-2");
+    sched.main_done.wake();
   }
   if (next != nullptr && next->stack == s) {
     m->g = next;
     platform::reset_floating_point();
     return {true, next};
   }
-  if (s->map_bytes == 0) {
-    give_stack(m, s);  // only this machine can take it, and it leaves it first
-  } else {
-    m->after = {&unmap_stack, nullptr, s};
-  }
+  // If it is kept, only this machine can take it, and it leaves it first.
+  if (!keep_stack(m, s)) m->after = {&give_left_stack, nullptr, s};
   return {false, next};
 }
 
@@ -87,7 +85,7 @@ _Unwind_Reason_Code go_on(int, _Unwind_Action, _Unwind_Exception_Class, _Unwind_
 
 // The end of a catch that did not rethrow: run_task's, or one that must not be.
 void forced_unwind_ended(_Unwind_Reason_Code, _Unwind_Exception*) {
-  if (!current_machine()->g->extra->exit_arrived) {
+  if (!this_machine()->g->extra->exit_arrived) {
     base::fatal(
         "sley: this_goroutine::exit() was swallowed by a catch (...) that does not rethrow");
   }
@@ -96,7 +94,7 @@ void forced_unwind_ended(_Unwind_Reason_Code, _Unwind_Exception*) {
 }  // namespace
 
 void exit_goroutine() {
-  goroutine* g = current_machine()->g;
+  goroutine* g = this_machine()->g;
   if (g->extra == nullptr) g->extra = new goroutine_extra;
   // In the record, not in this frame: the frames above it are left one by one, and their
   // destructors run over this one.

@@ -1,6 +1,7 @@
 // Where it is decided what runs next. From Go's findRunnable.
 #include "runtime/sched_state.hpp"
 #include "runtime/scheduler.hpp"
+#include "runtime/options.hpp"
 #include "platform/decisions.hpp"
 
 namespace sley::rt {
@@ -26,7 +27,7 @@ bool timers_are_due(processor* p) noexcept {
 bool slice_is_over(processor* p) noexcept {
   if (++p->inherited % slice_check_interval != 0) return false;
   const std::int64_t now = platform::now_ns();
-  if (p->inherited == slice_check_interval) p->slice_end_ns = now + time_slice_ns;
+  if (p->inherited == slice_check_interval) p->slice_end_ns = now + debug_options().slice_ns;
   return now >= p->slice_end_ns;
 }
 
@@ -41,13 +42,14 @@ inline goroutine* take_next(processor* p) noexcept {
 }
 
 bool wants_global_first(const processor* p) noexcept {
-  return p->tick % fairness_tick == 0 && !sched.queue.is_empty();
+  return p->tick.load_relaxed() % fairness_tick == 0 && !sched.queue.is_empty();
 }
 
 // A batch from the global queue: the first to run, the others for the local queue, which is empty.
 goroutine* take_global(processor* p) noexcept {
   if (sched.queue.is_empty()) return nullptr;
-  goroutine_list share = sched.queue.take_share(sched.procs, queue_capacity / 2);
+  const std::uint32_t procs = sched.procs.load_acquire("PC-1");
+  goroutine_list share = sched.queue.take_share(procs, queue_capacity / 2, waits_on_its_thread);
   goroutine* first = share.pop_front();
   p->queue.push_all([&share] { return share.pop_front(); });
   return first;
@@ -62,42 +64,52 @@ goroutine* search(machine* m, bool& ran_timers) noexcept {
   return steal_work(m, ran_timers);
 }
 
-bool wants_own_stack(const goroutine* g) noexcept {
-  return g->extra != nullptr && g->extra->stack_bytes != 0;
-}
-
-bool anything_to_do() noexcept {
-  if (!sched.queue.is_empty()) return true;
-  for (std::uint32_t i = 0; i < sched.procs; ++i) {
-    const processor& p = sched.processors[i];
-    if (!p.queue.is_empty() || !p.next.is_empty()) return true;
-  }
-  return false;
-}
-
 // Gives the processor up. True if work came meanwhile, and a processor for it could be had again.
 bool rest(machine* m) noexcept {
-  const bool was_paused = give_up_p(m);
-  if (was_paused || !anything_to_do()) return false;  // WG-1: the look after going idle
+  const bool is_halted = give_up_p(m);
+  if (is_halted || !is_anything_queued()) return false;  // WG-1: the look after going idle
   return take_up_search(m);
+}
+
+// Who asked for the processor's attention gets it in this round.
+void see_to_requests(machine* m) noexcept {
+  using parts::border;
+  m->border.lower(border::stop | border::preempt | border::give);
+}
+
+// A goroutine that can't simply be switched to: back with it, and let the slow way see to it.
+[[gnu::noinline]] local_pick leave_to_slow_way(processor* p, goroutine* g) noexcept {
+  goroutine* displaced = p->next.put(g);
+  SLEY_CHECK(displaced == nullptr, "the next slot is empty when the queue is looked at");
+  return {nullptr, false};
 }
 
 }  // namespace
 
+bool is_anything_queued() noexcept {
+  if (!sched.queue.is_empty()) return true;
+  const std::uint32_t procs = sched.procs.load_acquire("PC-1");
+  for (std::uint32_t i = 0; i < procs; ++i) {
+    if (has_local_work(&sched.processors[i])) return true;
+  }
+  return false;
+}
+
 local_pick next_local(machine* m, parts::stack* warm) noexcept {
   processor* p = m->p;
-  if (m->attention.load_relaxed() || timers_are_due(p)) return {nullptr, false};
+  if (m->border.attention() != 0 || timers_are_due(p)) return {nullptr, false};
   goroutine* g = take_next(p);
   if (g == nullptr) {
     if (wants_global_first(p)) return {nullptr, false};
     g = p->queue.pop();
     if (g == nullptr) return {nullptr, true};
-    ++p->tick;
-    p->inherited = 0;
+    begin_slice(p);
   }
-  if (g->stack == nullptr) {
-    if (warm != nullptr && !wants_own_stack(g)) {
+  if (const std::uint8_t needs = g->needs.load_acquire("TR-1"); needs != 0) {
+    if (needs != needs_stack) return leave_to_slow_way(p, g);
+    if (warm != nullptr && g->own_stack_bytes() == 0) {
       g->stack = warm;
+      g->needs.store_relaxed(0);
     } else if (!bind_stack(m, g)) {
       return {nullptr, false};
     }
@@ -109,21 +121,22 @@ local_pick next_local(machine* m, parts::stack* warm) noexcept {
 
 pick find_runnable(machine* m) noexcept {
   for (;;) {  // each round: the places to look at, in order
-    if (m->attention.load_relaxed()) m->attention.exchange_acq_rel(false, "AT-1");
+    if (m->border.attention() != 0) see_to_requests(m);
     bool ran_timers = false;
-    if (!sched.gate.is_paused()) {
+    if (!sched.gate.is_halted()) {
       processor* p = m->p;
       run_due_timers(p);
+      if (goroutine* g = take_next(p)) return {g, true};
       if (wants_global_first(p)) {
         if (goroutine* g = sched.queue.pop()) return {g, false};
       }
-      if (goroutine* g = take_next(p)) return {g, true};
       if (goroutine* g = p->queue.pop()) return {g, false};
       if (goroutine* g = take_global(p)) return {g, false};
       if (goroutine* g = search(m, ran_timers)) return {g, false};
     }
     if (ran_timers || rest(m)) continue;
-    if (!wait_for_timers(m)) stop_m(m);
+    if (!wait_for_timers(m) && !stop_m(m)) return {nullptr, false};
+    begin_slice(m->p);  // what its holder before has made runnable does not pay for that one's time
   }
 }
 

@@ -2,17 +2,25 @@
 // own, which never holds a processor, and a goroutine record that stands for it in queues of
 // waiters. Where a goroutine would park, the thread sleeps. From Go's extra Ms (needm), which go
 // further: there the thread needs a P, for it runs Go code, which a thread of C++ does not need.
+//
+// With run_options::on_this_thread the thread does become a goroutine's: the main one's, which is
+// locked to it, so that all its waiting is the thread's.
 #include "base/check.hpp"
 #include "platform/current.hpp"
 #include "platform/exception_state.hpp"
+#include "platform/fault.hpp"
 #include "runtime/enter.hpp"
 #include "runtime/records.hpp"
 #include "runtime/sched_state.hpp"
 #include "runtime/scheduler.hpp"
+#include "runtime/turn.hpp"
 
 #include <pthread.h>
 
+#include <cxxabi.h>
+
 #include <new>
+#include <utility>
 
 namespace sley::rt {
 
@@ -25,14 +33,20 @@ pthread_key_t thread_end_key;
 void forget_thread(void* arg) {
   auto* m = static_cast<machine*>(arg);
   platform::set_current_machine(nullptr);
+  {
+    detail::lock_guard guard(m->border.guard());
+    m->thread_id.store_relaxed(0);
+  }
   give_machine(m);
+  detail::light_barrier("DL-1");
+  if (sched.awaits_foreigners.load_relaxed()) wake_sysmon();  // DL-1
 }
 
 goroutine* make_self(machine* m) noexcept {
   goroutine* g = take_record(m);
   if (g == nullptr) return nullptr;
   g->is_foreign = true;
-  g->thread_note = &m->note;
+  g->bound_to = m;
   g->status.transition(parts::status::idle, parts::status::runnable);
   g->status.transition(parts::status::runnable, parts::status::running);
   return g;
@@ -41,6 +55,9 @@ goroutine* make_self(machine* m) noexcept {
 }  // namespace
 
 [[gnu::noinline]] machine* adopt_foreign_thread() noexcept {
+  if (sched.has_forked.load_relaxed()) {
+    base::fatal("sley: used after fork(): the child may only exec or _exit");
+  }
   static const bool has_key = [] {
     boot();
     return pthread_key_create(&thread_end_key, &forget_thread) == 0;
@@ -48,14 +65,102 @@ goroutine* make_self(machine* m) noexcept {
   machine* m = new_machine();
   SLEY_CHECK(m != nullptr, "there is memory for a thread's record");
   m->is_foreign = true;
+  m->locks = 1;
   if (m->self == nullptr) m->self = make_self(m);
   SLEY_CHECK(m->self != nullptr, "there is memory for a thread's record");
   m->g = m->self;
   m->thread_exceptions = platform::thread_exception_state();
-  m->attention.store_relaxed(true);  // it looks whether the runtime is paused
+  m->border.leave();
+  m->border.raise(parts::border::stop);  // it looks whether the runtime is paused
   platform::set_current_machine(m);
   if (has_key) pthread_setspecific(thread_end_key, m);
   return m;
+}
+
+namespace {
+
+// Inside. The goroutine has the thread and a processor after.
+void begin_main(machine* m, goroutine* g) noexcept {
+  g->status.transition(parts::status::idle, parts::status::runnable);
+  sched.spawned.add_relaxed(1);
+  m->is_foreign = false;
+  m->g = g;
+  m->last_p = nullptr;
+  {
+    detail::lock_guard guard(m->border.guard());
+    m->thread_id.store_relaxed(platform::current_thread_id());
+  }
+  bind_to_thread(m, g);
+  sched.queue.push_back(g);
+  wake_if_needed();
+  sleep_until_turn(m, g);
+}
+
+// Inside. The thread is foreign again.
+void end_main(machine* m, goroutine* g) noexcept {
+  {
+    detail::lock_guard guard(m->border.guard());
+    m->thread_id.store_relaxed(0);
+  }
+  g->status.transition(parts::status::running, parts::status::dead);
+  count(m->p->figures.finished);
+  processor* p = release_p(m);
+  m->g = m->self;
+  m->is_foreign = true;
+  m->locks = 1;
+  m->user_locks = 0;
+  give_record(m, g);
+  pause();
+  hand_off_p(p);
+}
+
+// As goroutine_main's, with the thread's own stack. False: it was unwound by exit(), whose object
+// is null, though the ABI has it caught by reference.
+__attribute__((noinline, no_sanitize("null"))) bool run_main_task(goroutine* g,
+                                                                  const detail::task_type& type,
+                                                                  void* callable) {
+  try {
+    type.run(callable);
+    return true;
+  } catch (const abi::__forced_unwind&) {
+    g->extra->exit_arrived = true;
+    return false;
+  }
+}
+
+// The main goroutine is gone, and run() does not return: its thread is nobody's any more.
+[[noreturn]] void wait_for_ever(machine* m) noexcept {
+  processor* p = release_p(m);
+  m->g->reason = wait::goexit;
+  m->g->status.transition(parts::status::running, parts::status::waiting);
+  count(p->figures.finished);
+  hand_off_p(p);
+  m->waits.store_relaxed(true);
+  for (;;) {
+    m->note.sleep();
+    m->note.clear();
+  }
+}
+
+}  // namespace
+
+void run_here(const detail::task_type& type, void* callable) {
+  platform::use_alternate_signal_stack();
+  machine* m = enter();
+  goroutine* g = take_record(m);
+  if (g == nullptr) {
+    leave(m);
+    throw std::bad_alloc();
+  }
+  g->id = 1;
+  begin_main(m, g);
+  leave(m);
+  const bool has_returned = run_main_task(g, type, callable);
+  delete std::exchange(g->extra, nullptr);
+  enter();
+  if (!has_returned) wait_for_ever(m);
+  end_main(m, g);
+  leave(m);
 }
 
 }  // namespace sley::rt

@@ -5,9 +5,9 @@
 // goroutine, or whoever took it off the queue or list that it was handed over by.
 #pragma once
 
+#include <sley/detail/atomic.hpp>
 #include <sley/detail/spawn.hpp>
 
-#include "parts/note.hpp"
 #include "parts/stack_pool.hpp"
 #include "parts/status.hpp"
 #include "platform/context.hpp"
@@ -38,22 +38,40 @@ struct goroutine_extra {
   _Unwind_Exception exit_unwind{};  // exit(): what the unwinder works with
 };
 
+struct machine;
+
+// What must be seen to before a goroutine can run; a machine looks at all of it at once.
+enum need : std::uint8_t {
+  needs_stack = 1,    // it has not begun, and has none yet
+  needs_machine = 2,  // its own machine waits for it: whoever picks it hands its processor over
+  being_trimmed = 4,  // sysmon is giving back the unused pages of its stack, see trim.cpp
+};
+
 struct alignas(64) goroutine {
   // What a switch touches, in one cache line.
   platform::context context;      // [owner] valid while it is not running
   goroutine* next = nullptr;      // [owner] link in the one queue or list that it is on
-  parts::stack* stack = nullptr;  // [owner] null until it first runs
+  parts::stack* stack = nullptr;  // [owner] null until it first runs, and if a thread's own is used
   wait_reason reason = nullptr;   // [owner] while waiting
   parts::status_word status;      // see parts/status.hpp
   bool is_foreign = false;        // [const] stands for a thread that the runtime did not make
+  detail::atomic<std::uint8_t> needs{needs_stack};  // [owner], but sysmon sets being_trimmed (TR-1)
+  detail::atomic<std::uint32_t> parked_s;  // [owner] while waiting: since when, in coarse_s
 
   std::uint64_t id = 0;              // [owner]
   void (*run)(void*) = nullptr;      // [owner] the task's code; its bytes are below
   goroutine_extra* extra = nullptr;  // [owner] null if it has neither name nor stack size
-  // A thread that sleeps for it: if it is foreign its own, and for the main goroutine, once its
-  // function has returned, the one in run().
-  parts::note* thread_note = nullptr;                            // [owner]
+  machine* bound_to = nullptr;       // [owner] with needs_machine, or foreign: whose it is
   alignas(std::max_align_t) std::byte task[detail::task_bytes];  // [owner]
+  std::uint64_t created_by = 0;      // [owner] the id of the goroutine that started it, 0: a thread
+  const void* created_at = nullptr;  // [owner] where
+  std::uint32_t trimmed_s = 0;       // [sysmon] when its stack was trimmed last, in coarse_s + 1
+
+  // The stack size that it asked for, 0 for the default.
+  std::size_t own_stack_bytes() const noexcept { return extra == nullptr ? 0 : extra->stack_bytes; }
+  std::string_view name() const noexcept {
+    return extra == nullptr ? std::string_view() : extra->name();
+  }
 };
 
 static_assert(offsetof(goroutine, id) == 64, "what a switch touches is one line");

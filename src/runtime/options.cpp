@@ -2,6 +2,7 @@
 
 #include "base/print.hpp"
 #include "parts/stack_pool.hpp"
+#include "platform/cpu_limit.hpp"
 #include "platform/os.hpp"
 #include "runtime/sched_state.hpp"
 
@@ -53,14 +54,59 @@ void complain(const char* name, std::string_view value, const char* expected) no
 
 }  // namespace
 
-std::uint32_t procs_option() noexcept {
+procs_setting procs_option() noexcept {
   if (const auto text = setting("SLEY_MAXPROCS")) {
     const auto n = parse(*text, false);
-    if (n && *n >= 1 && *n <= max_processors) return static_cast<std::uint32_t>(*n);
+    if (n && *n >= 1 && *n <= max_processors) return {static_cast<std::uint32_t>(*n), true};
     complain("SLEY_MAXPROCS", *text, "a number from 1 to 256");
   }
-  return std::min(static_cast<std::uint32_t>(platform::available_cpus()), max_processors);
+  return {std::min(platform::automatic_procs(), max_processors), false};
 }
+
+namespace {
+
+constexpr std::int64_t ms = 1'000'000;
+
+debug_settings debug;  // [const] after boot
+
+// One setting of SLEYDEBUG. Null, or what would have been right.
+const char* set_debug(std::string_view name, std::optional<std::uint64_t> value) noexcept {
+  constexpr std::uint64_t longest_ms = 3'600'000;
+  if (name == "schedtrace") {
+    if (!value || *value > longest_ms) return "schedtrace= and milliseconds, an hour at most";
+    debug.schedtrace_ns = static_cast<std::int64_t>(*value) * ms;
+  } else if (name == "slice") {
+    if (!value || *value < 1 || *value > 100) return "slice= and milliseconds from 1 to 100";
+    debug.slice_ns = static_cast<std::int64_t>(*value) * ms;
+  } else if (name == "scheddetail") {
+    if (!value || *value > 1) return "scheddetail= and 0 or 1";
+    debug.scheddetail = *value == 1;
+  } else if (name == "asyncpreemptoff") {
+    if (!value || *value > 1) return "asyncpreemptoff= and 0 or 1";
+    debug.async_preempt = *value == 0;
+  } else {
+    return "schedtrace, scheddetail, slice or asyncpreemptoff, each with = and a number";
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+void read_debug_settings() noexcept {
+  std::string_view rest = setting("SLEYDEBUG").value_or(std::string_view());
+  while (!rest.empty()) {
+    const std::string_view one = rest.substr(0, rest.find(','));
+    rest.remove_prefix(std::min(one.size() + 1, rest.size()));
+    if (one.empty()) continue;
+    const std::size_t equals = std::min(one.find('='), one.size());
+    const std::string_view value = one.substr(std::min(equals + 1, one.size()));
+    if (const char* expected = set_debug(one.substr(0, equals), parse(value, false))) {
+      complain("SLEYDEBUG", one, expected);
+    }
+  }
+}
+
+const debug_settings& debug_options() noexcept { return debug; }
 
 std::size_t stack_bytes_option() noexcept {
   std::size_t bytes = default_stack_bytes;

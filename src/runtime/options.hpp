@@ -7,10 +7,24 @@
 
 namespace sley::rt {
 
-// SLEY_MAXPROCS, 1 to 256; default: the CPUs that the process may use.
-std::uint32_t procs_option() noexcept;
+// SLEY_MAXPROCS, 1 to 256; default: the CPUs that the process may use, see platform/cpu_limit.hpp.
+struct procs_setting {
+  std::uint32_t procs;
+  bool is_given;
+};
+procs_setting procs_option() noexcept;
 
 // SLEY_STACK_SIZE, bytes or with a suffix K, M or G, rounded up to pages; default: 256 KiB.
 std::size_t stack_bytes_option() noexcept;
+
+// SLEYDEBUG, settings as name=number with commas between; from Go's GODEBUG.
+struct debug_settings {
+  std::int64_t schedtrace_ns = 0;      // schedtrace=N: a line about the scheduler every N ms
+  bool scheddetail = false;            // scheddetail=1: with every P, M and G
+  std::int64_t slice_ns = 10'000'000;  // slice=N: the time slice in ms, 1 to 100
+  bool async_preempt = true;           // asyncpreemptoff=1: only at calls of the library
+};
+void read_debug_settings() noexcept;  // once, at boot
+const debug_settings& debug_options() noexcept;
 
 }  // namespace sley::rt

@@ -14,16 +14,13 @@ namespace sley::rt {
 
 namespace {
 
-// A foreign thread has no processor to give away: the thread itself waits.
-void park_thread(goroutine* g, after_switch_action action, void* arg) noexcept {
-  action(g, arg);
-  g->thread_note->sleep();
-  g->thread_note->clear();
-}
-
 void release_lock(goroutine*, void* lock) noexcept { static_cast<detail::lock*>(lock)->release(); }
 
-void push_last(goroutine* g, void*) noexcept { run_last(g); }
+// For who only wants to be queued again: as if it had parked and was made ready at once.
+void push_last(goroutine* g, void*) noexcept {
+  g->status.transition(parts::status::waiting, parts::status::runnable);
+  run_last(g);
+}
 
 // Switches away from g, which is no longer running; returns when it is resumed.
 [[gnu::always_inline]] inline void switch_away(machine* m, goroutine* g, goroutine* next) noexcept {
@@ -38,14 +35,13 @@ void push_last(goroutine* g, void*) noexcept { run_last(g); }
 
 [[gnu::noinline]] void park(wait_reason reason, after_switch_action action, void* arg) noexcept {
   machine* m = current_machine();
-  goroutine* g = m->g;
-  g->reason = reason;
-  g->status.transition(parts::status::running, parts::status::waiting);
-  if (__builtin_expect(m->is_foreign, 0)) {
-    park_thread(g, action, arg);
-    g->status.transition(parts::status::runnable, parts::status::running);
+  if (__builtin_expect(m->locks != 0, 0)) {
+    park_thread(m, reason, action, arg);
     return;
   }
+  goroutine* g = m->g;
+  g->reason = reason;
+  g->parked_s.store_relaxed(sched.coarse_s.load_relaxed());
   count(m->p->figures.parks);
   m->after = {action, g, arg};
   switch_away(m, g, next_local(m).g);
@@ -58,11 +54,20 @@ void park_and_release(wait_reason reason, detail::lock& held) noexcept {
 void ready(goroutine* g) noexcept {
   g->status.transition(parts::status::waiting, parts::status::runnable);
   if (__builtin_expect(g->is_foreign, 0)) {
-    g->thread_note->wake();
+    wake_foreign(g);
     return;
   }
   run_next(current_machine(), g);
   wake_if_needed();
+}
+
+void ready_from_outside(goroutine* g) noexcept {
+  g->status.transition(parts::status::waiting, parts::status::runnable);
+  if (g->is_foreign) {
+    wake_foreign(g);
+  } else {
+    run_last(g);
+  }
 }
 
 // The goroutine goes through the global queue also when nobody else is there. Its own processor's
@@ -71,20 +76,26 @@ void ready(goroutine* g) noexcept {
 [[gnu::noinline]] void yield() noexcept {
   machine* m = current_machine();
   goroutine* g = m->g;
-  if (m->is_foreign) {
-    platform::yield_thread();
+  if (__builtin_expect(m->locks != 0, 0)) {
+    if (m->is_foreign) {
+      platform::yield_thread();
+    } else {
+      wait_for_turn(m);
+    }
     return;
   }
-  g->status.transition(parts::status::running, parts::status::runnable);
   const local_pick next = next_local(m);
   if (next.is_idle && sched.queue.rotate_if_empty(g)) {
-    ++m->p->tick;
-    m->p->inherited = 0;
-    g->status.transition(parts::status::runnable, parts::status::running);
+    begin_slice(m->p);
     return;
   }
   m->after = {&push_last, g, nullptr};
   switch_away(m, g, next.g);
+}
+
+[[gnu::noinline]] void yield_without_p(machine* m) noexcept {
+  m->after = {&push_last, m->g, nullptr};
+  switch_to_machine(m, m->g);
 }
 
 }  // namespace sley::rt

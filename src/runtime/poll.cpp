@@ -9,15 +9,16 @@
 
 namespace sley::rt {
 
-namespace {
-
 std::int64_t earliest_timer() noexcept {
   std::int64_t earliest = never;
-  for (std::uint32_t i = 0; i < sched.procs; ++i) {
+  const std::uint32_t procs = sched.procs.load_acquire("PC-1");
+  for (std::uint32_t i = 0; i < procs; ++i) {
     earliest = std::min(earliest, sched.processors[i].timers.first_ns.load_relaxed());
   }
   return earliest;
 }
+
+namespace {
 
 bool claim_poller() noexcept {
   bool expected = false;
@@ -38,7 +39,7 @@ void sleep_as_poller(std::int64_t until_ns) noexcept {
 }  // namespace
 
 bool wait_for_timers(machine* m) noexcept {
-  if (sched.gate.is_paused()) return false;
+  if (sched.gate.is_halted()) return false;
   const std::int64_t until = earliest_timer();
   if (until == never) return false;
   if (!claim_poller()) {
@@ -46,7 +47,7 @@ bool wait_for_timers(machine* m) noexcept {
     return false;
   }
   sleep_as_poller(until);
-  return !sched.gate.is_paused() && take_up_search(m);
+  return !sched.gate.is_halted() && take_up_search(m);
 }
 
 void timer_armed(std::int64_t when_ns) noexcept {

@@ -15,14 +15,11 @@
 
 namespace sley::rt {
 
-struct machine;
-
 inline constexpr std::uint32_t queue_capacity = 256;
 inline constexpr std::uint32_t fairness_tick = 61;
 inline constexpr std::size_t dead_cache = 64;   // dead records that a processor keeps
 inline constexpr std::size_t stack_cache = 32;  // free stacks that a processor keeps
 inline constexpr std::uint64_t id_batch = 16;   // goroutine ids that it draws at once
-inline constexpr std::int64_t time_slice_ns = 10'000'000;
 
 using goroutine_list = base::intrusive_queue<goroutine, &goroutine::next>;
 
@@ -41,11 +38,21 @@ inline void count(detail::atomic<std::uint64_t>& counter, std::uint64_t n = 1) n
   counter.store_relaxed(counter.load_relaxed() + n);
 }
 
+struct machine;
+
 struct alignas(64) processor {
-  std::uint32_t id = 0;            // [const]
-  std::uint32_t tick = 0;          // [owner] scheduling rounds: grows when a new time slice begins
-  std::uint32_t inherited = 0;     // [owner] goroutines run one after the other within this slice
-  machine* m = nullptr;            // [owner] who holds it; null while idle
+  std::uint32_t id = 0;  // [const]
+  // Scheduling rounds: grows when a new time slice begins. Written by the holder, read by sysmon.
+  detail::atomic<std::uint32_t> tick;
+  std::uint32_t inherited = 0;  // [owner] goroutines run one after the other within this slice
+  // Who holds it; null while idle or handed on. Written by whoever has it in hand; for others
+  // (sysmon, figures) what they read may be over, so it is closed at its border and looked at
+  // again.
+  //   PM-1  A machine is complete before others find it here: store_release in acquire_p and
+  //         release_p <-> load_acquire by who holds nothing.
+  detail::atomic<machine*> m;  // [atomic PM-1]
+  // A goroutine that came back from an announced call took it since sysmon looked last: a hint.
+  detail::atomic<bool> has_seen_return;
   processor* next_idle = nullptr;  // [lock: sched.lock] link in the list of idle processors
 
   parts::next_slot<goroutine> next;                   // what runs before the queue
@@ -63,5 +70,16 @@ struct alignas(64) processor {
   timer_set timers;
   counters figures;
 };
+
+// Is anything queued here? Anybody; a moment's answer.
+inline bool has_local_work(const processor* p) noexcept {
+  return !p->next.is_empty() || !p->queue.is_empty();
+}
+
+// The holder's: the goroutine that runs next has a whole time slice for itself.
+inline void begin_slice(processor* p) noexcept {
+  p->tick.store_relaxed(p->tick.load_relaxed() + 1);
+  p->inherited = 0;
+}
 
 }  // namespace sley::rt

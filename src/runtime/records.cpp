@@ -10,19 +10,21 @@ namespace sley::rt {
 
 namespace {
 
-constexpr std::size_t slab_records = 64;
-
 parts::permanent_memory memory;
 detail::lock machines_lock;
 machine* unused_machines = nullptr;  // [lock: machines_lock]
+//   RC-1  A slab is complete before others find it: store_release in make_slab <-> load_acquire in
+//         first_slab.
+detail::atomic<slab*> slabs;  // newest first   [atomic RC-1]
 
 // Requires sched.lock. New records for the list of dead ones; false if there is no memory.
 bool make_slab(goroutine_list& records) noexcept {
-  void* slab = memory.allocate(slab_records * sizeof(goroutine));
-  if (slab == nullptr) return false;
-  for (std::size_t i = 0; i < slab_records; ++i) {
-    records.push_back(::new (static_cast<goroutine*>(slab) + i) goroutine);
-  }
+  void* place = memory.allocate(sizeof(slab));
+  if (place == nullptr) return false;
+  auto* made = ::new (place) slab;
+  for (goroutine& g : made->records) records.push_back(&g);
+  made->next = slabs.load_relaxed();  // written under sched.lock only
+  slabs.store_release(made, "RC-1");
   return true;
 }
 
@@ -86,6 +88,11 @@ machine* new_machine() noexcept {
   detail::lock_guard guard(machines_lock);
   if (machine* m = unused_machines; m != nullptr) {
     unused_machines = m->next_idle;
+    m->ends = m->is_foreign = m->is_searching = m->is_interrupted = m->has_left_call = false;
+    m->locks = m->user_locks = m->nested_calls = 0;
+    m->g = nullptr;
+    m->last_p = nullptr;
+    m->border.lower(~std::uint32_t{parts::border::closed});
     return m;
   }
   void* place = memory.allocate(sizeof(machine));
@@ -103,6 +110,8 @@ void give_machine(machine* m) noexcept {
   m->next_idle = unused_machines;
   unused_machines = m;
 }
+
+slab* first_slab() noexcept { return slabs.load_acquire("RC-1"); }
 
 void* allocate_permanently(std::size_t bytes) noexcept { return memory.allocate(bytes); }
 

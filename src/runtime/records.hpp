@@ -16,10 +16,19 @@ void give_record(machine* m, goroutine* g) noexcept;
 // Never given out before, never 0 or 1. [inside]
 std::uint64_t next_goroutine_id(machine* m) noexcept;
 
-// A zeroed machine, on the list of all; null if there is no memory.
+// A machine as new, on the list of all; null if there is no memory.
 machine* new_machine() noexcept;
 // One whose thread is gone or never came, to be used again by new_machine.
 void give_machine(machine* m) noexcept;
+
+// All records of goroutines ever made: slabs, newest first.
+inline constexpr std::size_t slab_records = 64;
+struct slab {
+  slab* next = nullptr;  // [const] once it can be seen
+  goroutine records[slab_records];
+};
+// A slab is complete before it is seen, see RC-1 in records.cpp.
+slab* first_slab() noexcept;
 
 // Memory for good, see parts/permanent_memory.hpp.
 void* allocate_permanently(std::size_t bytes) noexcept;

@@ -18,30 +18,43 @@
 namespace sley::rt {
 
 inline constexpr std::uint32_t max_processors = 256;
+inline constexpr std::uint32_t own_threads = 2;  // sysmon and the template thread
 
 struct sched_state {
   parts::wake_gate gate;
   parts::global_queue<goroutine, &goroutine::next> queue;
   parts::stack_pool stacks;
-  base::visit_order order;          // [const] once booted: how thieves walk over the processors
-  std::uint32_t procs = 0;          // [const] once booted
-  processor* processors = nullptr;  // [const] once booted: an array of `procs`
+  base::visit_order order;          // [stw] how thieves walk over the processors
+  processor* processors = nullptr;  // [const] once booted: an array of max_processors
+  // How many of them there are, and how many there ever were: those behind exist, but nobody holds
+  // them. Changed while the world is stopped, so who holds a processor sees it stand still.
+  //   PC-1  A processor is complete before it counts: store_release in set_procs and
+  //         construct_processors <-> load_acquire by who has none.
+  detail::atomic<std::uint32_t> procs;       // [atomic PC-1]
+  detail::atomic<std::uint32_t> made_procs;  // [atomic PC-1]
+  detail::atomic<std::uint32_t> coarse_s;    // seconds since boot, as sysmon saw them last
 
   detail::lock lock;
-  processor* idle_processors = nullptr;  // [lock: lock] last in, first out
-  machine* idle_machines = nullptr;      // [lock: lock] last in, first out
-  std::uint32_t idle_machine_count = 0;  // [lock: lock]
-  goroutine_list dead;                   // [lock: lock] records that no processor keeps
-  goroutine_list stackless;  // [lock: lock] runnable, but there is no memory for a stack
+  processor* idle_processors = nullptr;              // [lock: lock] last in, first out
+  machine* idle_machines = nullptr;                  // [lock: lock] last in, first out
+  detail::atomic<std::uint32_t> idle_machine_count;  // changed under lock; read as a figure, TH-1
+  bool sysmon_sleeps = false;  // [lock: lock] until a processor is taken into use
+  goroutine_list dead;         // [lock: lock] records that no processor keeps
+  goroutine_list stackless;    // [lock: lock] runnable, but there is no memory for a stack
 
   //   SC-1  A machine's record is complete before others find it on the list: store_release in
-  //         new_machine <-> load_acquire in pause.
+  //         new_machine <-> load_acquire by who walks over the list.
   detail::atomic<machine*> machines;  // all that were ever made, newest first   [atomic SC-1]
-  detail::atomic<std::uint32_t> machine_count;         // made by the runtime; only grows
+  detail::atomic<std::uint32_t> machine_count;         // whose threads the runtime made and live
   detail::atomic<std::uint32_t> stackless_count;       // size of `stackless`, read without the lock
   detail::atomic<std::uint64_t> next_goroutine_id{2};  // 1 is the main goroutine's
   detail::atomic<std::uint64_t> spawned;  // by foreign threads; processors count their own
   detail::atomic<std::uint64_t> thread_wakes;
+  detail::atomic<std::uint64_t> hand_offs;
+  detail::atomic<std::uint64_t> retakes;
+  detail::atomic<std::uint64_t> preemptions;  // by signal or at the border; processors count others
+  detail::atomic<bool> in_run;                // somebody waits in run()
+  detail::atomic<bool> has_forked;            // this is the child of a fork
 
   // The machine that sleeps until the next timer is due, if any.
   //   PL-1  The poller says how long it sleeps and then looks at all timers again; who arms a timer
@@ -52,6 +65,33 @@ struct sched_state {
   detail::atomic<bool> has_poller;                // [atomic PL-2]
   detail::atomic<std::int64_t> poll_until_ns{0};  // [atomic PL-1] 0: nobody polls
   parts::note poll_note;                          // wakes the poller early
+
+  // Threads, see threads.cpp.
+  //   TH-1  A thread was asked for, and more work comes before it is there: exchange_acq_rel to
+  //         true in request_thread, and the new thread's exchange_acq_rel to false, a heavy
+  //         barrier, and its look at all queues <-> work, a light barrier (WG-1), and load_relaxed
+  //         in wake_p.
+  detail::atomic<bool> thread_wanted;                  // [atomic TH-1]
+  parts::note template_note;                           // wakes the template thread
+  detail::atomic<std::uint32_t> thread_limit{10'000};  // relaxed: a fuse
+
+  parts::note main_done;  // wakes the thread in run() when the main goroutine has returned
+  // All that keeps a deadlock from being one is threads that the runtime did not make: sysmon looks
+  // again when one of them waits or ends. See DL-1 in deadlock.cpp.
+  detail::atomic<bool> awaits_foreigners;  // [atomic DL-1]
+  detail::atomic<std::uint64_t> foreign_parks;
+  // Does the thread in run() do nothing but wait?
+  //   MR-2  Not before the main goroutine has been started, nor after it has returned; whichever
+  //         comes second sees the first: cas_acq_rel in run_main <-> exchange_acq_rel in finish.
+  enum class run_phase : std::uint32_t { begins, waits, ends };
+  detail::atomic<run_phase> run;  // [atomic MR-2]
+
+  parts::note sysmon_note;  // wakes sysmon, any number of times
+  //   ST-1  Threads may run goroutines without a processor that sysmon does not know of:
+  //         exchange_acq_rel to true where that happens <-> to false before sysmon looks for them.
+  detail::atomic<bool> may_have_strays;  // [atomic ST-1]
+  // How long sysmon sleeps at the moment, for those who would like it to look sooner.
+  detail::atomic<std::int64_t> sysmon_delay_ns;
 };
 
 extern sched_state sched;

@@ -1,36 +1,49 @@
-// The loop of a machine, on its own stack: find a goroutine, run it until it comes back here. From
-// Go's schedule and execute.
+// The loop of a machine, on its own stack: what goroutines can't hand over directly comes back
+// here. From Go's schedule and execute.
 #include "runtime/sched_state.hpp"
 #include "runtime/scheduler.hpp"
 #include "runtime/switch.hpp"
+#include "platform/os.hpp"
 
 namespace sley::rt {
 
 namespace {
 
+// What a goroutine needs before it can run. False: it does not run here and now.
+bool see_to(machine* m, goroutine* g) noexcept {
+  // TR-1: sysmon is done with it in a moment.
+  while ((g->needs.load_acquire("TR-1") & being_trimmed) != 0) platform::yield_thread();
+  if (waits_on_its_thread(g)) {
+    give_turn(m, g);
+    return false;
+  }
+  return g->stack != nullptr || bind_stack(m, g);
+}
+
 [[gnu::noinline]] void execute(machine* m, const pick& next) noexcept {
   goroutine* g = next.g;
-  if (g->stack == nullptr && !bind_stack(m, g)) return;
-  processor* p = m->p;
-  if (!next.inherits_slice) {
-    ++p->tick;
-    p->inherited = 0;
-  }
+  if (!next.inherits_slice) begin_slice(m->p);
+  if (g->needs.load_acquire("TR-1") != 0 && !see_to(m, g)) return;
   g->status.transition(parts::status::runnable, parts::status::running);
-  count(p->figures.switches);
+  count(m->p->figures.switches);
   switch_from_machine(m, g);
 }
 
 }  // namespace
 
 void schedule(machine* m) noexcept {
-  for (;;) {
+  while (!m->ends) {
+    // Its goroutine has given its processor away, or ended with its thread.
+    if (m->p == nullptr) {
+      if (!stop_m(m)) return;
+      begin_slice(m->p);
+    }
     const pick next = find_runnable(m);
     if (m->is_searching) {
       m->is_searching = false;
       if (sched.gate.found_work()) wake_p();  // WG-2
     }
-    execute(m, next);
+    if (next.g != nullptr) execute(m, next);
   }
 }
 

@@ -22,36 +22,70 @@ namespace sley::rt {
 machine* enter() noexcept;
 void leave() noexcept;
 
+// ---- blocking.cpp: calls that announce that they may block ----
+// The call goes on, but its announcement is over. False: there is something to attend to. [user]
+[[nodiscard]] bool leave_call(machine* m) noexcept;
+
 // ---- boot.cpp: before the first goroutine ----
 void boot() noexcept;  // any thread; once, the others wait for it
 
 // ---- foreign.cpp: threads that the runtime did not make ----
 machine* adopt_foreign_thread() noexcept;  // the calling thread gets a machine of its own
+// The main goroutine on the calling thread. [user] throws std::bad_alloc
+void run_here(const detail::task_type& type, void* callable);
 
 // ---- spawn.cpp: a goroutine begins ----
 // A record in status idle that has its task and id becomes a runnable goroutine. [inside]
 void start(machine* m, goroutine* g) noexcept;
 // Queues a runnable goroutine so that it runs next on this machine's processor. [inside]
 void run_next(machine* m, goroutine* g) noexcept;
-// Queues it behind everybody. [inside]
+// Queues it behind everybody. [inside, or a thread without a machine]
 void run_last(goroutine* g) noexcept;
 
 // ---- wake.cpp: which machines run ----
-void wake_if_needed() noexcept;    // [inside] after work was published
-void wake_p() noexcept;            // [inside] starts one searching machine, if one is wanted
-void stop_m(machine* m) noexcept;  // [own stack] sleeps without a processor; has one after
+void wake_if_needed() noexcept;  // [inside] after work was published
+void wake_p() noexcept;          // [inside] starts one searching machine, if one is wanted
+// Sleeps without a processor; has one after, unless it returns that the thread is to end.
+// [own stack]
+[[nodiscard]] bool stop_m(machine* m) noexcept;
 // The machine gives its processor to the idle ones and stops searching; it must look at all queues
-// once more, unless this returns that the runtime is paused. [own stack]
+// once more, unless this returns that the scheduler is halted. [own stack]
 [[nodiscard]] bool give_up_p(machine* m) noexcept;
 // A machine without a processor takes an idle one, to search. False if there is none. [own stack]
 bool take_up_search(machine* m) noexcept;
 
+// ---- hand_off.cpp: a processor goes from one machine to another ----
+void acquire_p(machine* m, processor* p) noexcept;
+processor* release_p(machine* m) noexcept;  // in the caller's hand then
+// Finds somebody for a processor in the caller's hand, or makes it idle. Never waits.
+void hand_off_p(processor* p) noexcept;
+// For who has none: takes an idle one, best the one it had before. False if there is none.
+[[nodiscard]] bool take_idle_p(machine* m) noexcept;
+void regain_p(machine* m, bool may_move) noexcept;  // the goroutine perhaps waits for its turn
+// Is there anything that would run if this processor's goroutine stopped?
+bool is_work_waiting(const processor* p) noexcept;
+
+// ---- turn.cpp: goroutines that can't leave their thread ----
+// The running goroutine waits for its next turn on its own thread. [inside]
+void wait_for_turn(machine* m) noexcept;
+// It waits to be made ready, likewise. [inside]
+void park_thread(machine* m, wait_reason reason, void (*action)(goroutine*, void*) noexcept,
+                 void* arg) noexcept;
+// A foreign thread that waits in park_thread() goes on.
+void wake_foreign(goroutine* g) noexcept;
+// A machine has picked a goroutine whose own machine waits: that one gets the processor. [own
+// stack]
+void give_turn(machine* m, goroutine* g) noexcept;
+bool waits_on_its_thread(const goroutine* g) noexcept;
+// Those that were interrupted in user code go on without a processor.
+void release_interrupted() noexcept;
+
 // ---- schedule.cpp: the loop of a machine ----
-[[noreturn]] void schedule(machine* m) noexcept;  // [own stack]
+void schedule(machine* m) noexcept;  // [own stack] returns when the thread is to end
 
 // ---- find_runnable.cpp: what runs next ----
 struct pick {
-  goroutine* g;
+  goroutine* g;         // null: the machine ends
   bool inherits_slice;  // it goes on in the time slice of the one before
 };
 pick find_runnable(machine* m) noexcept;  // [own stack] waits until there is something
@@ -63,13 +97,20 @@ struct local_pick {
   bool is_idle;
 };
 local_pick next_local(machine* m, parts::stack* warm = nullptr) noexcept;
+bool is_anything_queued() noexcept;
 
 // ---- steal.cpp ----
 goroutine* steal_work(machine* m, bool& ran_timers) noexcept;  // [own stack]
 
 // ---- stacks.cpp: a goroutine gets its stack, and gives it back ----
-bool bind_stack(machine* m, goroutine* g) noexcept;     // [inside] false: it waits for memory
-void give_stack(machine* m, parts::stack* s) noexcept;  // [inside]
+bool bind_stack(machine* m, goroutine* g) noexcept;  // [inside] false: it waits for memory
+// For the next goroutine of this processor; the caller may still be on it. False: others wait for
+// one, or it has a size of its own, so give it once it is left. [inside]
+[[nodiscard]] bool keep_stack(machine* m, parts::stack* s) noexcept;
+void give_stack(parts::stack* s) noexcept;  // [inside] nobody is on it
+void flush_stacks(processor* p) noexcept;   // its free stacks go where all find them. [inside]
+// One of those that wait for a stack tries again, if one is free. [inside, or sysmon]
+void help_stackless() noexcept;
 
 // ---- park.cpp: a goroutine waits, and goes on ----
 using after_switch_action = void (*)(goroutine* g, void* arg) noexcept;
@@ -78,8 +119,11 @@ using after_switch_action = void (*)(goroutine* g, void* arg) noexcept;
 void park(wait_reason reason, after_switch_action action, void* arg) noexcept;
 // The same; the action is to release the lock, under which its wakers find it.
 void park_and_release(wait_reason reason, detail::lock& held) noexcept;
-void ready(goroutine* g) noexcept;  // [inside] by the one waker that claimed it
-void yield() noexcept;              // [inside] to the back of the global queue
+void ready(goroutine* g) noexcept;               // [inside] by the one waker that claimed it
+void ready_from_outside(goroutine* g) noexcept;  // the same, for a thread without a machine
+void yield() noexcept;                           // [inside] to the back of the global queue
+// The running goroutine, which has no processor, goes behind everybody and off this thread.
+void yield_without_p(machine* m) noexcept;  // [inside]
 
 // ---- exit.cpp: a goroutine ends ----
 [[noreturn]] void goroutine_main();  // the bottom of every goroutine's stack
@@ -97,10 +141,31 @@ void resume() noexcept;  // [inside]
 bool wait_for_timers(
     machine* m) noexcept;  // [own stack, no processor] true: it has one now, and searches
 void timer_armed(
-    std::int64_t when_ns) noexcept;  // [inside] after arming one that is first of its heap
+    std::int64_t when_ns) noexcept;      // [inside] after arming one that is first of its heap
+std::int64_t earliest_timer() noexcept;  // of all processors; `never` if there is none
 
-// ---- fatal.cpp ----
+// ---- threads.cpp: where threads come from, and where they end ----
+void start_template_thread() noexcept;  // at boot
+void request_thread() noexcept;         // one more is to come; no waiting, no lock of libc
+void retire_threads(std::uint32_t count) noexcept;  // [sysmon] as many idle ones end
+
+// ---- sysmon.cpp, retake.cpp, preempt.cpp: nobody stalls the others ----
+void start_sysmon() noexcept;  // at boot
+void wake_sysmon() noexcept;   // any thread, also in a signal handler
+
+// ---- world.cpp: the number of processors changes ----
+struct procs_setting;
+void make_processors(const procs_setting& setting) noexcept;  // at boot
+void serve_resize_requests() noexcept;                        // [sysmon]
+void follow_automatic_procs() noexcept;                       // [sysmon]
+
+// ---- deadlock.cpp ----
+void look_for_deadlock() noexcept;  // [sysmon] does not return if there is one
+
+// ---- fatal.cpp, dump.cpp ----
 void report_stack_overflow(void* address) noexcept;  // in the signal handler
 void report_uncaught_exception(_Unwind_Exception* exception) noexcept;
+void dump_all(int fd) noexcept;      // every goroutine
+void install_dump_hooks() noexcept;  // at boot: fatal errors and SIGQUIT
 
 }  // namespace sley::rt

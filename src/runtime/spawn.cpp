@@ -51,6 +51,8 @@ void detail::spawn(const task_type& type, void* callable, const go_options* opti
   }
   fill(g, type, callable);
   g->extra = extra.release();
+  g->created_by = m->is_foreign ? 0 : m->g->id;
+  g->created_at = __builtin_return_address(0);
   g->id = rt::next_goroutine_id(m);
   rt::start(m, g);
   rt::leave(m);

@@ -1,4 +1,11 @@
 // A goroutine gets its stack when it first runs, and gives it back when it ends.
+//
+//   SK-1  Lost wake-up between giving a stack back and waiting for one: the stack goes back, a
+//         light barrier, and load_relaxed(stackless_count) in give_stack; a processor that goes
+//         idle looks likewise (WG-1's barriers) <-> the count grows, a heavy barrier, and a look
+//         for stacks in wait_for_stack. Before a stack goes into a processor's cache the count is
+//         looked at, and the idle ones' caches are emptied: so those in use give theirs back when
+//         they go idle.
 #include "base/print.hpp"
 #include "runtime/sched_state.hpp"
 #include "runtime/scheduler.hpp"
@@ -32,7 +39,24 @@ void put_cached(processor* p, parts::stack* s) noexcept {
   p->stack_count = stack_cache / 2;
 }
 
-// There is no memory for a stack: g waits until one comes free; others go on.
+// Free stacks of processors that nobody holds.
+void collect_idle_stacks() noexcept {
+  detail::lock_guard guard(sched.lock);
+  for (processor* p = sched.idle_processors; p != nullptr; p = p->next_idle) flush_stacks(p);
+}
+
+// If a stack is free: one of those that wait for one is runnable again.
+void serve_stackless() noexcept {
+  if (!sched.stacks.has_free()) return;
+  sched.lock.acquire();
+  goroutine* g = sched.stackless.pop_front();
+  if (g != nullptr) sched.stackless_count.add_relaxed(static_cast<std::uint32_t>(-1));
+  sched.lock.release();
+  if (g != nullptr) run_last(g);
+}
+
+// There is no memory for a stack: g waits until one comes free; others go on. From now on stacks
+// that come free are not kept by processors.
 void wait_for_stack(goroutine* g) noexcept {
   static detail::atomic<bool> reported;
   const std::uint64_t made = sched.stacks.made();
@@ -45,42 +69,53 @@ void wait_for_stack(goroutine* g) noexcept {
     if (made == 0) base::fatal(line.view());
     line.text("\n").flush(2);
   }
-  detail::lock_guard guard(sched.lock);
-  sched.stackless.push_back(g);
-  sched.stackless_count.add_relaxed(1);
-}
-
-// A stack came free: one of those that wait for it is runnable again.
-void serve_stackless() noexcept {
-  sched.lock.acquire();
-  goroutine* g = sched.stackless.pop_front();
-  if (g != nullptr) sched.stackless_count.add_relaxed(static_cast<std::uint32_t>(-1));
-  sched.lock.release();
-  if (g != nullptr) run_last(g);
+  {
+    detail::lock_guard guard(sched.lock);
+    sched.stackless.push_back(g);
+    sched.stackless_count.add_relaxed(1);  // the lock and SK-1's barrier order it
+  }
+  detail::heavy_barrier("SK-1");
+  collect_idle_stacks();
+  serve_stackless();  // SK-1: what was given back before it could be seen that somebody waits
 }
 
 }  // namespace
 
+void help_stackless() noexcept {
+  collect_idle_stacks();
+  serve_stackless();
+}
+
+void flush_stacks(processor* p) noexcept {
+  sched.stacks.give_list(p->stacks);
+  p->stacks = nullptr;
+  p->stack_count = 0;
+}
+
 bool bind_stack(machine* m, goroutine* g) noexcept {
-  const std::size_t bytes = g->extra != nullptr ? g->extra->stack_bytes : 0;
+  const std::size_t bytes = g->own_stack_bytes();
   parts::stack* s = bytes == 0 ? take_cached(m->p) : sched.stacks.take_sized(bytes);
   if (s == nullptr) {
     wait_for_stack(g);
     return false;
   }
   g->stack = s;
+  g->needs.store_relaxed(0);
   g->context = platform::make_context(s->top, &goroutine_main);
   platform::reset_stack_memory(s->low, s->usable_bytes());
   return true;
 }
 
-void give_stack(machine* m, parts::stack* s) noexcept {
-  if (s->map_bytes == 0) {
-    put_cached(m->p, s);
-  } else {
-    sched.stacks.give(s);
-  }
-  if (__builtin_expect(sched.stackless_count.load_relaxed() != 0, 0)) serve_stackless();
+bool keep_stack(machine* m, parts::stack* s) noexcept {
+  if (s->map_bytes != 0 || sched.stackless_count.load_relaxed() != 0) return false;  // SK-1
+  put_cached(m->p, s);
+  return true;
+}
+
+void give_stack(parts::stack* s) noexcept {
+  sched.stacks.give(s);
+  detail::light_barrier("SK-1");
+  if (sched.stackless_count.load_relaxed() != 0) serve_stackless();  // SK-1
 }
 
 }  // namespace sley::rt

@@ -43,7 +43,7 @@ goroutine* steal_work(machine* m, bool& ran_timers) noexcept {
   for (int round = 1; round <= rounds; ++round) {
     auto walk = sched.order.start(platform::draw(p->random));
     for (; !walk.is_done(); walk.next()) {
-      if (sched.gate.is_paused()) return nullptr;
+      if (sched.gate.is_halted()) return nullptr;
       processor* victim = &sched.processors[walk.position()];
       if (victim == p) continue;
       if (goroutine* g = steal_from(p, victim, round == rounds, ran_timers)) return g;

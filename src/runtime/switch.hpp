@@ -11,11 +11,15 @@
 
 namespace sley::rt {
 
-// What the side that was switched to does first.
+// What the side that was switched to does first: the goroutine that has left, if it will come back,
+// waits from now on, and then may be seen by others.
 [[gnu::always_inline]] inline void run_after_switch(machine* m) noexcept {
   const after_switch after = m->after;
   if (after.action != nullptr) {
     m->after.action = nullptr;
+    if (after.g != nullptr) {
+      after.g->status.transition(parts::status::running, parts::status::waiting);
+    }
     after.action(after.g, after.arg);
   }
 }

@@ -19,7 +19,7 @@ namespace {
 
 // The goroutine that calls, null on a foreign thread.
 rt::goroutine* self() noexcept {
-  const rt::machine* m = rt::current_machine();
+  const rt::machine* m = rt::this_machine();
   return m == nullptr || m->is_foreign ? nullptr : m->g;
 }
 
@@ -69,21 +69,34 @@ void exit() {
   rt::exit_goroutine();
 }
 
+void lock_os_thread() {
+  if (self() == nullptr) return;
+  rt::machine* m = rt::this_machine();
+  ++m->user_locks;
+  ++m->locks;
+}
+
+void unlock_os_thread() {
+  if (self() == nullptr) return;
+  rt::machine* m = rt::this_machine();
+  if (m->user_locks == 0) return;
+  --m->user_locks;
+  --m->locks;
+}
+
 }  // namespace this_goroutine
 
 namespace detail {
 
 namespace {
 
-// What run() waits for.
 struct main_task {
   const task_type* type;
   void* callable;
-  parts::note* done;
 
   void operator()() && {
     type->run(callable);
-    rt::current_machine()->g->thread_note = done;  // finish() wakes it when all is counted
+    rt::current_machine()->main_returned = true;  // finish() wakes run() when all is counted
   }
 };
 
@@ -106,7 +119,7 @@ void start_main(const main_task& task) {
 
 }  // namespace
 
-void run_main(const task_type& type, void* callable) {
+void run_main(const run_options& options, const task_type& type, void* callable) {
   if (self() != nullptr) throw std::logic_error("sley::run: called from a goroutine");
   bool expected = false;
   if (!main_is_running.cas_acq_rel(expected, true, "MR-1")) {
@@ -115,12 +128,22 @@ void run_main(const task_type& type, void* callable) {
   struct finisher {
     ~finisher() {
       bool running = true;
+      rt::sched.in_run.store_relaxed(false);
       main_is_running.cas_acq_rel(running, false, "MR-1");
     }
   } guard;
-  parts::note done;
-  start_main({&type, callable, &done});
-  done.sleep();
+  rt::sched.in_run.store_relaxed(true);
+  if (options.on_this_thread) {
+    rt::run_here(type, callable);
+    return;
+  }
+  rt::sched.main_done.clear();
+  using phase = rt::sched_state::run_phase;
+  rt::sched.run.store_relaxed(phase::begins);  // published with the goroutine
+  start_main({&type, callable});
+  phase seen = phase::begins;
+  rt::sched.run.cas_acq_rel(seen, phase::waits, "MR-2");
+  rt::sched.main_done.sleep();
 }
 
 }  // namespace detail

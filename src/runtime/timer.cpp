@@ -1,5 +1,6 @@
 #include "runtime/timer.hpp"
 
+#include "base/check.hpp"
 #include "platform/decisions.hpp"
 #include "runtime/sched_state.hpp"
 #include "runtime/scheduler.hpp"
@@ -97,6 +98,19 @@ bool remove_timer(timer* t) noexcept {
 
 void insert_again(timer* t, std::int64_t when_ns) noexcept {
   t->home.load_relaxed()->timers.heap.insert(t, when_ns);  // in the place that it has just left
+}
+
+void move_timers(processor* from, processor* to) noexcept {
+  detail::lock_guard from_guard(from->timers.lock);
+  detail::lock_guard to_guard(to->timers.lock);  // only here is a second heap locked, by one thread
+  while (auto* t = static_cast<timer*>(from->timers.heap.first())) {
+    SLEY_CHECK(to->timers.heap.reserve_one(), "there is memory for the timers that move");
+    from->timers.heap.remove(t);
+    t->home.store_release(to, "TM-1");
+    to->timers.heap.insert(t, t->when_ns);
+  }
+  publish_first(from->timers);
+  publish_first(to->timers);
 }
 
 bool run_due_timers(processor* p) noexcept {

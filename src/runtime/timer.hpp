@@ -53,6 +53,9 @@ bool remove_timer(timer* t) noexcept;
 // from.
 void insert_again(timer* t, std::int64_t when_ns) noexcept;
 
+// All timers of one processor to another, which has to be looked at then.
+void move_timers(processor* from, processor* to) noexcept;
+
 // Runs what is due on p's heap, reading the clock only if there are timers. True if anything ran.
 bool run_due_timers(processor* p) noexcept;
 

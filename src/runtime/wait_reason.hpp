@@ -16,6 +16,8 @@ inline constexpr wait_reason sleep = "sleep";
 inline constexpr wait_reason mutex_lock = "sync.Mutex.Lock";
 inline constexpr wait_reason wait_group_wait = "sync.WaitGroup.Wait";
 inline constexpr wait_reason future_wait = "future wait";
+inline constexpr wait_reason set_max_procs = "GOMAXPROCS";
+inline constexpr wait_reason goexit = "goexit";
 }  // namespace wait
 
 }  // namespace sley::rt

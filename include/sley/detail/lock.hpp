@@ -34,6 +34,14 @@ namespace sley::detail {
 inline constexpr std::size_t sleeper_places = 256;
 SLEY_HIDDEN extern atomic_table<std::uint32_t, sleeper_places> lock_sleepers;  // [atomic LK-2]
 
+// In builds with debug checks: whoever takes a lock must be where no goroutine can be stopped.
+SLEY_HIDDEN extern void (*check_lock)() noexcept;  // [const] after boot, null before
+SLEY_ALWAYS_INLINE void check_may_lock() noexcept {
+#ifdef SLEY_DEBUG_CHECKS
+  if (check_lock != nullptr) check_lock();
+#endif
+}
+
 class lock {
  public:
   lock() noexcept = default;
@@ -49,6 +57,7 @@ class lock {
 
   // The parts of the two, for who wants to leave the rare ones to a tail call.
   SLEY_ALWAYS_INLINE bool try_acquire() noexcept {
+    check_may_lock();
     std::uint32_t seen = free;
     return word_.cas_acquire(seen, held, "LK-1");
   }

@@ -94,7 +94,7 @@ auto bind_task(F&& f, Args&&... args) {
 }
 
 template <class F, class... Args>
-void spawn_call(const go_options* options, F&& f, Args&&... args) {
+SLEY_ALWAYS_INLINE void spawn_call(const go_options* options, F&& f, Args&&... args) {
   static_assert(std::is_invocable_v<std::decay_t<F>, std::decay_t<Args>...>,
                 "sley::go: the callable cannot be called with these arguments, which are copied "
                 "and passed as rvalues, as std::thread does");

@@ -1,0 +1,27 @@
+// Interrupting a thread of ours: SIGURG, as in Go, for hardly anybody uses it and its default
+// action is nothing.
+#pragma once
+
+#include <cstdint>
+
+namespace sley::platform {
+
+// Called on the interrupted thread, in the signal handler, on its alternate stack; it may wait.
+// False: the signal was none of ours, and goes on to whoever handled SIGURG before.
+using interrupt_hook = bool (*)() noexcept;
+
+// Takes SIGURG. System calls that the signal interrupts go on after it, where the kernel can do
+// that (SA_RESTART). errno is kept. Once, at boot.
+void install_interrupt_handler(interrupt_hook hook) noexcept;
+
+// The calling thread can be interrupted, whatever signals it has inherited as blocked.
+void allow_interrupts() noexcept;
+
+// Interrupts a thread of this process. False if it can't be.
+bool interrupt_thread(std::int32_t thread_id) noexcept;
+
+// The same for SIGQUIT, unless the program handles or ignores that already: `hook` is called on any
+// thread, and must be quick.
+void install_quit_handler(void (*hook)() noexcept) noexcept;
+
+}  // namespace sley::platform

@@ -1,0 +1,181 @@
+#include "platform/symbols.hpp"
+
+#include <cxxabi.h>
+#include <dlfcn.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+
+#ifdef SLEY_BACKTRACE
+
+// libbacktrace's <backtrace.h>, under the names that cmake/backtrace.cmake gives its functions:
+// a program may have a libbacktrace of its own, of another version. Nor do ours leave libsley.so.
+extern "C" {
+#pragma GCC visibility push(hidden)
+
+struct backtrace_state;
+using backtrace_error_callback = void (*)(void* arg, const char* message, int error);
+using backtrace_full_callback = int (*)(void* arg, std::uintptr_t pc, const char* file, int line,
+                                        const char* function);
+using backtrace_syminfo_callback = void (*)(void* arg, std::uintptr_t pc, const char* name,
+                                            std::uintptr_t start, std::uintptr_t bytes);
+
+backtrace_state* sley_backtrace_create_state(const char* program, int is_threaded,
+                                             backtrace_error_callback, void* arg);
+int sley_backtrace_pcinfo(backtrace_state*, std::uintptr_t pc, backtrace_full_callback,
+                          backtrace_error_callback, void* arg);
+int sley_backtrace_syminfo(backtrace_state*, std::uintptr_t pc, backtrace_syminfo_callback,
+                           backtrace_error_callback, void* arg);
+
+#pragma GCC visibility pop
+}
+
+#endif
+
+namespace sley::platform {
+
+namespace {
+
+std::string_view view_of(const char* text) noexcept {
+  return text != nullptr ? std::string_view(text) : std::string_view();
+}
+
+bool is_mangled(std::string_view name) noexcept { return name.starts_with("_Z"); }
+
+}  // namespace
+
+// ---- libbacktrace ----
+
+namespace {
+
+#ifdef SLEY_BACKTRACE
+
+void ignore_error(void*, const char*, int) {}
+
+// Null if there is no memory. Making it is one mmap(2): the tables are read by the first lookup,
+// and if several threads do that at once, one of them wins and the others' work is lost.
+backtrace_state* state() noexcept {
+  static backtrace_state* const made =
+      sley_backtrace_create_state(nullptr, 1, ignore_error, nullptr);
+  return made;
+}
+
+// The function at `at` by the symbol tables of the files, which name local functions too.
+frame_name real_function(std::uintptr_t at) noexcept {
+  frame_name real;
+  if (state() == nullptr) return real;
+  const auto take = [](void* arg, std::uintptr_t, const char* name, std::uintptr_t start,
+                       std::uintptr_t) {
+    if (name == nullptr) return;
+    auto* frame = static_cast<frame_name*>(arg);
+    frame->function = name;
+    frame->function_start = start;
+  };
+  sley_backtrace_syminfo(state(), at, take, ignore_error, &real);
+  return real;
+}
+
+struct walk {
+  frame_visitor visit;
+  void* arg;
+  const frame_name* real;
+  int frames;   // how many there are
+  int visited;  // how many the visitor has seen
+};
+
+int count_frame(void* arg, std::uintptr_t, const char* file, int, const char* function) {
+  // Where it knows nothing, libbacktrace calls once with nothing.
+  if (file != nullptr || function != nullptr) ++static_cast<walk*>(arg)->frames;
+  return 0;
+}
+
+int visit_frame(void* arg, std::uintptr_t, const char* file, int line, const char* function) {
+  walk& w = *static_cast<walk*>(arg);
+  if (file == nullptr && function == nullptr) return 0;
+  frame_name frame = {.function = view_of(function), .file = view_of(file), .line = line};
+  frame.is_inlined = ++w.visited < w.frames;
+  frame.function_start = w.real->function_start;
+  // Debug information has the bare names of local functions, without their namespaces.
+  if (!frame.is_inlined && !is_mangled(frame.function) && !w.real->function.empty()) {
+    frame.function = w.real->function;
+  }
+  w.visit(w.arg, frame);
+  return 0;
+}
+
+// False if nothing is known of it. Two passes: only the end tells which frame is the real one.
+bool visit_lines(std::uintptr_t at, const frame_name& real, frame_visitor visit,
+                 void* arg) noexcept {
+  if (state() == nullptr) return false;
+  walk w = {visit, arg, &real, 0, 0};
+  sley_backtrace_pcinfo(state(), at, count_frame, ignore_error, &w);
+  if (w.frames > 0) sley_backtrace_pcinfo(state(), at, visit_frame, ignore_error, &w);
+  return w.visited > 0;
+}
+
+#else
+
+frame_name real_function(std::uintptr_t) noexcept { return {}; }
+bool visit_lines(std::uintptr_t, const frame_name&, frame_visitor, void*) noexcept { return false; }
+
+#endif
+
+}  // namespace
+
+// ---- looking up ----
+
+namespace {
+
+// Adds what the dynamic loader knows. False if it knows nothing: `at` is in no file's mapping.
+bool complete_by_loader(std::uintptr_t at, frame_name& frame) noexcept {
+  Dl_info info = {};
+  if (dladdr(reinterpret_cast<void*>(at), &info) == 0) return false;
+  frame.file = view_of(info.dli_fname);
+  if (frame.function.empty() && info.dli_sname != nullptr) {
+    frame.function = info.dli_sname;
+    frame.function_start = reinterpret_cast<std::uintptr_t>(info.dli_saddr);
+  }
+  return true;
+}
+
+}  // namespace
+
+void describe(std::uintptr_t pc, frame_visitor visit, void* arg) noexcept {
+  // A return address may be the first of the next line, or of the next function if the call does
+  // not return.
+  const std::uintptr_t at = pc - 1;
+  frame_name real = real_function(at);
+  if (visit_lines(at, real, visit, arg)) return;
+  if (complete_by_loader(at, real) || !real.function.empty()) visit(arg, real);
+}
+
+void describe_by_loader(std::uintptr_t pc, frame_visitor visit, void* arg) noexcept {
+  frame_name real;
+  if (complete_by_loader(pc - 1, real)) visit(arg, real);
+}
+
+bool knows_lines() noexcept {
+#ifdef SLEY_BACKTRACE
+  return true;
+#else
+  return false;
+#endif
+}
+
+// ---- names ----
+
+std::string_view demangle(std::string_view name, std::span<char> buffer,
+                          bool may_allocate) noexcept {
+  if (!may_allocate || !is_mangled(name)) return name;
+  using owned_text = std::unique_ptr<char, void (*)(void*)>;
+  const owned_text terminated(strndup(name.data(), name.size()), &std::free);
+  if (!terminated) return name;
+  int status = 0;
+  const owned_text all(abi::__cxa_demangle(terminated.get(), nullptr, nullptr, &status),
+                       &std::free);
+  if (!all) return name;
+  return {buffer.data(), std::string_view(all.get()).copy(buffer.data(), buffer.size())};
+}
+
+}  // namespace sley::platform

@@ -1,0 +1,49 @@
+// Names for program counters, for dumps of goroutines and last words.
+//
+// Source lines come from the debug information, which libbacktrace reads; a build without it knows
+// what the dynamic loader knows, which is little of a program but much of its libraries. Neither
+// calls malloc: in a fatal error its locks may be held by whoever will never give them back.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace sley::platform {
+
+struct frame_name {
+  std::string_view function;  // as the linker names it, see demangle; empty if unknown
+  std::string_view file;      // the source; where the line is unknown, the program or library
+  int line = 0;               // 0 if unknown
+  bool is_inlined = false;    // into the function of a later visit
+  // Where the function begins, or the one that this one is inlined into; 0 if unknown.
+  std::uintptr_t function_start = 0;
+};
+
+// Must not throw. The views are good until it returns.
+using frame_visitor = void (*)(void* arg, const frame_name& frame);
+
+// Calls `visit` for each function that the call before `pc` is in: those that are inlined there,
+// innermost first, then the real one. Never, if the address is in no known code. `pc` is a return
+// address; for the address of an instruction, such as that of a fault, pass the one after it.
+//
+// The first call reads the tables of the program and its libraries: 0.1 s, and more for a large
+// program; later ones take some us. Libraries that are loaded after it have names, but no lines.
+// A lock of the dynamic loader is taken by the first call, and for what has no lines. Needs 32 KB
+// of stack: for a machine's stack or a signal's, not for a goroutine's.
+void describe(std::uintptr_t pc, frame_visitor visit, void* arg) noexcept;
+
+// The same without debug information: calls `visit` at most once.
+void describe_by_loader(std::uintptr_t pc, frame_visitor visit, void* arg) noexcept;
+
+// Whether describe can know lines, of code that was compiled with debug information.
+bool knows_lines() noexcept;
+
+// A name as in the source, written to `buffer` and cut to its size; or the name itself, if it is
+// not one that a C++ compiler made. So is every name without `may_allocate`, because the C++
+// library's function for it calls malloc. It also needs some 100 bytes of stack for each character
+// of the name: not for a goroutine's stack.
+std::string_view demangle(std::string_view name, std::span<char> buffer,
+                          bool may_allocate) noexcept;
+
+}  // namespace sley::platform

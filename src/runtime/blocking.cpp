@@ -1,0 +1,105 @@
+// Calls that announce that they may block the thread. Nothing is given away when one begins: sysmon
+// takes the processor if the call lasts (retake.cpp), or another goroutine that comes back from its
+// own (hand_off.cpp). From Go's entersyscall and exitsyscall.
+//
+// In the call the thread is nobody's as far as the runtime's entrance is concerned. If its function
+// uses the library it comes by enter_slow(), and the announcement is over: for the rest of the
+// function the goroutine is one that may block unannounced, and stays on its thread.
+#include <sley/detail/blocking.hpp>
+
+#include "platform/current.hpp"
+#include "runtime/enter.hpp"
+#include "runtime/sched_state.hpp"
+#include "runtime/scheduler.hpp"
+
+#include <unistd.h>
+
+#include <cerrno>
+
+namespace sley {
+
+namespace {
+
+using rt::machine;
+
+// sysmon sleeps for longer than a moment while goroutines wait behind this one: it should look.
+constexpr std::int64_t moment_ns = 100'000;
+
+[[gnu::noinline]] void ask_for_attention() noexcept {
+  if (!rt::sched.queue.is_empty() || rt::is_anything_queued()) rt::wake_sysmon();
+}
+
+// In a function of its own: the goroutine may be on another thread than when it read errno's
+// address.
+[[gnu::noinline]] void set_errno(int value) noexcept { errno = value; }
+
+[[gnu::always_inline]] inline void begin(machine* m) noexcept {
+  m->border.begin_call();
+  platform::set_calling_machine(m);
+  platform::set_current_machine(nullptr);
+  if (__builtin_expect(rt::sched.sysmon_delay_ns.load_relaxed() > moment_ns, 0)) {
+    ask_for_attention();
+  }
+}
+
+// False: there is something to attend to.
+[[gnu::always_inline]] inline bool end(machine* m) noexcept {
+  platform::set_current_machine(m);
+  platform::set_calling_machine(nullptr);
+  return m->border.end_call();
+}
+
+// The processor is gone, or there is something else to see to.
+[[gnu::noinline]] void attend_after_call(machine* m) noexcept {
+  const int saved = errno;
+  m->border.enter();
+  rt::leave(rt::attend(m, true));
+  set_errno(saved);
+}
+
+// The machine of a goroutine that is not in an announced call; else null.
+inline machine* machine_for_call() noexcept {
+  machine* m = rt::current_machine();
+  return m == nullptr || m->is_foreign || m->has_left_call ? nullptr : m;
+}
+
+}  // namespace
+
+bool rt::leave_call(machine* m) noexcept {
+  m->has_left_call = true;
+  ++m->locks;
+  return end(m);
+}
+
+void detail::begin_blocking() noexcept {
+  if (machine* m = machine_for_call()) {
+    begin(m);
+    return;
+  }
+  machine* m = rt::this_machine();
+  if (m != nullptr && !m->is_foreign) ++m->nested_calls;
+}
+
+void detail::end_blocking() noexcept {
+  machine* m = rt::this_machine();
+  if (m == nullptr || m->is_foreign) return;
+  if (m->nested_calls != 0) {
+    --m->nested_calls;
+  } else if (m->has_left_call) {
+    m->has_left_call = false;
+    --m->locks;
+  } else if (!end(m)) {
+    attend_after_call(m);
+  }
+}
+
+long detail::blocking_syscall(long number, const long (&args)[6]) noexcept {
+  machine* m = machine_for_call();
+  if (m == nullptr) return ::syscall(number, args[0], args[1], args[2], args[3], args[4], args[5]);
+  begin(m);
+  const long result = ::syscall(number, args[0], args[1], args[2], args[3], args[4], args[5]);
+  if (__builtin_expect(!end(m), 0)) attend_after_call(m);
+  return result;
+}
+
+}  // namespace sley

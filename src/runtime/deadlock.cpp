@@ -1,0 +1,71 @@
+// When nothing can ever run again: every thread of the process is known to wait for somebody, and
+// nobody is left to come. From Go's checkdead.
+//
+// sysmon looks when all processors are idle and no timer is armed. It accounts for all threads that
+// the kernel counts: its own, idle machines, and those whose goroutine or foreign thread waits in
+// sley. One that it can't account for (a goroutine in a blocking call, a thread of the user's) may
+// bring something. As threads are looked at one after the other, it looks twice, and nothing may
+// have happened in between.
+//
+//   DL-1  The last foreign thread waits or ends, and sysmon, which found it busy, rests: the thread
+//         says that it waits, a light barrier, and load_relaxed(awaits_foreigners) <->
+//         store_relaxed to true, a heavy barrier, and the count.
+#include "base/check.hpp"
+#include "platform/os.hpp"
+#include "runtime/sched_state.hpp"
+#include "runtime/scheduler.hpp"
+
+#include <sley/runtime.hpp>
+
+namespace sley::rt {
+
+namespace {
+
+struct account {
+  std::uint32_t waiting_threads = 0;
+  std::uint64_t events = 0;  // grows with everything that happens
+};
+
+bool is_anything_to_come() noexcept {
+  const bool all_idle =
+      sched.gate.idle() == sched.procs.load_relaxed() && sched.gate.searching() == 0;
+  return !all_idle || sched.stackless_count.load_relaxed() != 0 || sched.gate.is_halted() ||
+         sched.thread_wanted.load_relaxed() || is_anything_queued() || earliest_timer() != never;
+}
+
+account take_account() noexcept {
+  account a;
+  a.waiting_threads = own_threads + sched.idle_machine_count.load_relaxed();
+  if (sched.run.load_relaxed() == sched_state::run_phase::waits) ++a.waiting_threads;
+  for (machine* m = sched.machines.load_acquire("SC-1"); m != nullptr; m = m->next_all) {
+    if (m->waits.load_relaxed()) ++a.waiting_threads;
+  }
+  const runtime::stats s = runtime::read_stats();
+  a.events = s.switches + s.spawned + s.hand_offs + s.thread_wakes + s.retakes +
+             sched.foreign_parks.load_relaxed();
+  return a;
+}
+
+}  // namespace
+
+void look_for_deadlock() noexcept {
+  if (is_anything_to_come()) return;
+  sched.awaits_foreigners.store_relaxed(true);
+  detail::heavy_barrier("DL-1");
+  const account first = take_account();
+  if (first.waiting_threads < own_threads + 1) return;
+  const std::uint32_t threads = platform::count_threads();
+  const account second = take_account();
+  if (threads != second.waiting_threads || first.waiting_threads != second.waiting_threads ||
+      first.events != second.events || is_anything_to_come()) {
+    return;
+  }
+  if (runtime::num_goroutines() == 0) {
+    // Foreign threads that wait for each other.
+    if (!sched.in_run.load_relaxed()) base::fatal("all threads are asleep in sley - deadlock!");
+    base::fatal("no goroutines (main called runtime.Goexit) - deadlock!");
+  }
+  base::fatal("all goroutines are asleep - deadlock!");
+}
+
+}  // namespace sley::rt

@@ -1,0 +1,124 @@
+// A processor goes from one machine to another: when its machine blocks, when it was taken away,
+// and when a machine without one needs one. From Go's handoffp, acquirep and exitsyscall.
+#include "base/check.hpp"
+#include "platform/decisions.hpp"
+#include "runtime/idle.hpp"
+#include "runtime/scheduler.hpp"
+
+namespace sley::rt {
+
+processor* pop_idle(const processor* wanted) noexcept {
+  if (sched.gate.is_halted()) return nullptr;
+  processor** link = &sched.idle_processors;
+  if (wanted != nullptr) {
+    while (*link != nullptr && *link != wanted) link = &(*link)->next_idle;
+    if (*link == nullptr) link = &sched.idle_processors;
+  }
+  processor* p = *link;
+  if (p == nullptr) return nullptr;
+  *link = p->next_idle;
+  sched.gate.leave_idle();
+  if (sched.sysmon_sleeps) {
+    sched.sysmon_sleeps = false;
+    wake_sysmon();
+  }
+  return p;
+}
+
+void acquire_p(machine* m, processor* p) noexcept {
+  SLEY_CHECK(m->p == nullptr && p->m.load_acquire("PM-1") == nullptr,
+             "a processor has one machine at most");
+  m->p = p;
+  p->m.store_release(m, "PM-1");
+  if (m->border.attention() != 0) m->border.lower(parts::border::lost);
+}
+
+processor* release_p(machine* m) noexcept {
+  processor* p = m->p;
+  m->last_p = p;
+  m->p = nullptr;
+  p->m.store_release(nullptr, "PM-1");
+  return p;
+}
+
+namespace {
+
+// A sleeping machine gets it. False if there is none.
+bool start_machine(processor* p) noexcept {
+  sched.lock.acquire();
+  machine* m = pop_idle_machine();
+  sched.lock.release();
+  if (m == nullptr) return false;
+  m->next_p = p;
+  sched.hand_offs.add_relaxed(1);
+  m->note.wake();
+  return true;
+}
+
+// Nobody is to have it at once. Its queue is looked at by everybody who searches.
+void make_idle(processor* p) noexcept {
+  sched.lock.acquire();
+  push_idle(p);
+  const bool is_halted = sched.gate.go_idle(false);
+  sched.lock.release();
+  detail::heavy_barrier("WG-1");  // WG-1: between saying so and looking once more
+  if (is_halted) return;
+  if (is_anything_queued()) wake_if_needed();
+  const std::int64_t first = p->timers.first_ns.load_relaxed();  // as above
+  if (first != never) timer_armed(first);
+}
+
+}  // namespace
+
+void hand_off_p(processor* p) noexcept {
+  const bool has_work = has_local_work(p) || !sched.queue.is_empty();
+  if (has_work && !sched.gate.is_halted() && start_machine(p)) return;
+  make_idle(p);
+}
+
+bool take_idle_p(machine* m) noexcept {
+  sched.lock.acquire();
+  processor* p = pop_idle(m->last_p);
+  sched.lock.release();
+  if (p == nullptr) return false;
+  acquire_p(m, p);
+  return true;
+}
+
+namespace {
+
+// Takes back the processor that m had before, if who has it now is in an announced call.
+bool take_back_p(machine* m) noexcept {
+  processor* p = m->last_p;
+  machine* holder = p == nullptr ? nullptr : p->m.load_acquire("PM-1");  // looked at again below
+  if (holder == nullptr) return false;
+  const std::uint32_t call = holder->border.call();
+  if (call == 0) return false;
+  const bool may_take = holder->border.claim(call) && holder->p == p && !sched.gate.is_halted();
+  if (may_take) release_p(holder);
+  holder->border.open_call(call, may_take ? std::uint32_t{parts::border::lost} : 0);
+  if (!may_take) return false;
+  acquire_p(m, p);
+  p->has_seen_return.store_relaxed(true);
+  sched.retakes.add_relaxed(1);
+  return true;
+}
+
+}  // namespace
+
+void regain_p(machine* m, bool may_move) noexcept {
+  if (take_idle_p(m) || take_back_p(m)) return;
+  if (may_move && m->locks == 0) {
+    yield_without_p(m);
+  } else {
+    wait_for_turn(m);
+  }
+}
+
+bool is_work_waiting(const processor* p) noexcept {
+  if (has_local_work(p) || !sched.queue.is_empty()) return true;
+  const std::int64_t first = earliest_timer();
+  return first != never && first <= platform::now_ns();
+}
+
+}  // namespace sley::rt

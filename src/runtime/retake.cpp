@@ -1,0 +1,213 @@
+// Looking after processors that make no progress: their goroutine computes, is in an announced
+// call, or sleeps in the kernel without having said so. From Go's retake, which knows the second
+// kind only and signals the first.
+//
+// What is seen from outside may be over a moment later. So before a processor is taken its
+// machine's border is closed, and all is looked at again.
+#include "runtime/retake.hpp"
+
+#include <sley/detail/atomic.hpp>
+
+#include "base/check.hpp"
+#include "platform/decisions.hpp"
+#include "runtime/options.hpp"
+#include "runtime/preempt.hpp"
+#include "runtime/sched_state.hpp"
+#include "runtime/scheduler.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace sley::rt {
+
+namespace {
+
+using parts::border;
+
+// Who blocks keeps its processor for so long at least.
+constexpr std::int64_t take_after_ns = 20'000;
+// A processor is taken from a sleeper after this time even if nothing waits for it: then sysmon may
+// rest itself.
+constexpr std::int64_t take_anyway_ns = 10'000'000;
+// After the flag is raised, a goroutine that comes by at the border has so long before the signal.
+constexpr std::int64_t signal_after_ns = 50'000;
+// While goroutines wait, a slice is noticed to have begun within this part of it.
+constexpr std::int64_t looks_per_slice = 8;
+
+// What was seen of a processor at the last look.
+struct seen {
+  const machine* m = nullptr;  // null: nothing of what follows, but for the last
+  std::uint32_t tick = 0;
+  std::uint32_t call = 0;
+  std::uint64_t switches = 0;
+  std::int64_t slice_from_ns = 0;  // when this tick was first seen
+  std::int64_t still_from_ns = 0;  // when this call and this count of switches were
+  std::int64_t cpu_ns = -1;        // of the thread; -1: not asked
+  bool is_flagged = false;         // has been told that its slice is over
+  // The last thing that happened here was that it was taken from a call. While calls do nothing but
+  // last, more threads are needed, and the next one is not waited for.
+  bool calls_last = false;
+};
+
+seen last_look[max_processors];
+
+// Would somebody else run if this processor were free? Idle processors and machines that search see
+// to what they can reach.
+bool is_wanted(const processor* p) noexcept {
+  if (sched.gate.idle() != 0 || sched.gate.searching() != 0) return has_local_work(p);
+  return is_work_waiting(p);
+}
+
+// The machine does not have it any more.
+void pass_on(processor* p) noexcept {
+  sched.retakes.add_relaxed(1);
+  hand_off_p(p);
+  // The next one that blocks should not have to wait until a thread has been made.
+  if (sched.idle_machine_count.load_relaxed() == 0) request_thread();
+}
+
+// Takes the processor away, if the machine still is in this call.
+bool try_take_from_call(processor* p, machine* m, std::uint32_t call) noexcept {
+  const bool may_take = m->border.claim(call) && m->p == p;
+  if (may_take) release_p(m);
+  m->border.open_call(call, may_take ? std::uint32_t{border::lost} : 0);
+  last_look[p->id].calls_last = may_take;
+  if (may_take) pass_on(p);
+  return may_take;
+}
+
+// Takes it, if the machine still runs what was seen, outside of the runtime.
+bool try_take_from_sleeper(processor* p, machine* m, std::uint64_t switches) noexcept {
+  const bool may_take =
+      m->border.close() && m->p == p && p->figures.switches.load_relaxed() == switches;
+  if (may_take) {
+    release_p(m);
+    add_stray(m);
+  }
+  m->border.open(may_take ? std::uint32_t{border::lost} : 0);
+  if (may_take) pass_on(p);
+  return may_take;
+}
+
+// The thread has used no CPU time since the last look, and the kernel says that it sleeps (it may
+// merely have lost its CPU to another process). Where one of the two can't be had, the other
+// decides.
+bool has_slept(seen& s, const machine* m) noexcept {
+  const std::int32_t thread_id = m->thread_id.load_relaxed();
+  const std::int64_t before = std::exchange(s.cpu_ns, platform::thread_cpu_ns(thread_id));
+  if (before != s.cpu_ns) return false;
+  return platform::is_thread_asleep(thread_id);
+}
+
+// An announced call that has lasted since the last look.
+bool take_from_call(processor* p, machine* m, const seen& s, std::int64_t now_ns) noexcept {
+  if (now_ns - s.still_from_ns < take_anyway_ns && !is_wanted(p)) return false;
+  return try_take_from_call(p, m, s.call);
+}
+
+bool take_from_sleeper(processor* p, machine* m, seen& s, std::int64_t now_ns) noexcept {
+  const bool is_late = now_ns - s.still_from_ns >= take_anyway_ns;
+  if (!is_late && !is_wanted(p)) return false;
+  if (!has_slept(s, m)) return false;
+  if (m->border.is_inside()) {
+    // It waits for a lock in the runtime, or for one of libc's in a function of the user's that the
+    // runtime called. A goroutine that was interrupted may hold that.
+    if (is_late) release_interrupted();
+    return false;
+  }
+  if (!detail::barriers_are_symmetric) return try_take_from_sleeper(p, m, s.switches);
+  m->border.raise(border::give);
+  interrupt(m, true);
+  return false;
+}
+
+// The time slice is over: the flag first, then the signal. Returns when to look again.
+std::int64_t preempt(machine* m, seen& s, std::int64_t now_ns) noexcept {
+  m->border.raise(border::preempt);
+  if (std::exchange(s.is_flagged, true) && debug_options().async_preempt) {
+    if (sched.idle_machine_count.load_relaxed() == 0) request_thread();  // who would go on?
+    interrupt(m);
+  }
+  return now_ns + signal_after_ns;
+}
+
+// It has done something since the last look, or is seen for the first time.
+void note_progress(processor* p, const machine* m, seen& s, std::int64_t now_ns) noexcept {
+  // A call has ended: by itself, or another goroutine that came back from one took the processor.
+  const bool has_ended = s.m == m && s.call != 0 && s.call != m->border.call();
+  if (has_ended || p->has_seen_return.load_relaxed()) s.calls_last = false;
+  p->has_seen_return.store_relaxed(false);
+  s.m = m;
+  s.call = m->border.call();
+  s.switches = p->figures.switches.load_relaxed();
+  s.still_from_ns = now_ns;
+  s.cpu_ns = -1;
+  s.is_flagged = false;  // it comes by: no signal, which might find it in a system call
+}
+
+bool is_still(const processor* p, const machine* m, const seen& s) noexcept {
+  return s.m == m && s.call == m->border.call() && s.switches == p->figures.switches.load_relaxed();
+}
+
+// Takes it from who blocks. True if it did.
+bool take_if_blocked(processor* p, machine* m, seen& s, std::int64_t now_ns) noexcept {
+  if (!is_still(p, m, s)) {
+    note_progress(p, m, s, now_ns);
+    return s.calls_last && s.call != 0 && is_wanted(p) && try_take_from_call(p, m, s.call);
+  }
+  if (now_ns - s.still_from_ns < take_after_ns) return false;
+  return s.call != 0 ? take_from_call(p, m, s, now_ns) : take_from_sleeper(p, m, s, now_ns);
+}
+
+// Ends the time slice of who computes. Returns when to look again.
+std::int64_t watch_slice(const processor* p, machine* m, seen& s, std::int64_t now_ns) noexcept {
+  const std::int64_t slice_ns = debug_options().slice_ns;
+  const std::int64_t end_ns = s.slice_from_ns + slice_ns;
+  const std::int64_t soon_ns = now_ns + slice_ns / looks_per_slice;
+  if (is_work_waiting(p))
+    return now_ns < end_ns ? std::min(end_ns, soon_ns) : preempt(m, s, now_ns);
+  // Nobody waits so far. Who is woken by a timer will; others wait for the next look.
+  return now_ns < end_ns ? end_ns : std::max(earliest_timer(), soon_ns);
+}
+
+// When to look at it again at the latest.
+std::int64_t look_at(processor* p, std::int64_t now_ns, look_result& result) noexcept {
+  seen& s = last_look[p->id];
+  machine* m = p->m.load_acquire("PM-1");
+  if (m == nullptr) {
+    s.m = nullptr;
+    ++result.without_machine;
+    return never;
+  }
+  const std::uint32_t tick = p->tick.load_relaxed();
+  if (s.m == nullptr || s.tick != tick) {
+    s.tick = tick;
+    s.slice_from_ns = now_ns;
+    s.m = nullptr;  // still it can be only at the next look
+  }
+  if (take_if_blocked(p, m, s, now_ns)) {
+    result.has_taken = true;
+    s.m = nullptr;
+    return never;
+  }
+  return watch_slice(p, m, s, now_ns);
+}
+
+}  // namespace
+
+look_result look_at_processors(std::int64_t now_ns) noexcept {
+  look_result result{.look_at_ns = never};
+  if (sched.gate.is_halted()) return result;
+  const std::uint32_t procs = sched.procs.load_relaxed();  // only this thread changes it
+  for (std::uint32_t i = 0; i < procs; ++i) {
+    const std::int64_t again_ns = look_at(&sched.processors[i], now_ns, result);
+    result.look_at_ns = std::min(result.look_at_ns, again_ns);
+  }
+  // One is on its way from a machine to another, where a slice begins.
+  if (result.without_machine > sched.gate.idle()) {
+    result.look_at_ns = std::min(result.look_at_ns, now_ns + signal_after_ns);
+  }
+  return result;
+}
+
+}  // namespace sley::rt

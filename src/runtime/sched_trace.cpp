@@ -1,0 +1,171 @@
+// SLEYDEBUG=schedtrace=N: the state of the scheduler in the lines of Go 1.27's schedtrace, for the
+// tools and eyes that know them. Printed by sysmon, without allocating; figures of a moment, which
+// may contradict each other.
+#include "runtime/sched_trace.hpp"
+
+#include "base/print.hpp"
+#include "runtime/options.hpp"
+#include "runtime/records.hpp"
+#include "runtime/sched_state.hpp"
+
+#include <string_view>
+
+namespace sley::rt {
+
+namespace {
+
+constexpr int fd = 2;
+
+// A line of any length: its pieces are written as the buffer fills.
+class long_line {
+ public:
+  long_line& text(std::string_view s) noexcept {
+    make_room(s.size());
+    line_.text(s);
+    return *this;
+  }
+  long_line& dec(std::uint64_t n) noexcept {
+    constexpr std::size_t most_digits = 20;
+    make_room(most_digits);
+    line_.dec(n);
+    return *this;
+  }
+  // An id, or nil.
+  long_line& id(bool exists, std::uint64_t n) noexcept { return exists ? dec(n) : text("nil"); }
+  long_line& boolean(bool b) noexcept { return text(b ? "true" : "false"); }
+  void end() noexcept { line_.text("\n").flush(fd); }
+
+ private:
+  void make_room(std::size_t bytes) noexcept {
+    constexpr std::size_t soft_limit = 1000;
+    if (line_.view().size() + bytes > soft_limit) line_.flush(fd);
+  }
+  base::line_writer line_;
+};
+
+// Go's numbers of states.
+std::uint64_t number_of(const goroutine& g, const machine* m) noexcept {
+  constexpr std::uint64_t go_syscall = 3;
+  switch (g.status.get()) {
+    case parts::status::idle: return 0;
+    case parts::status::runnable: return 1;
+    case parts::status::running: return m != nullptr && m->border.call() != 0 ? go_syscall : 2;
+    case parts::status::waiting: return 4;
+    case parts::status::dead: return 6;
+  }
+  return 0;
+}
+
+std::uint64_t status_of(const processor& p) noexcept {
+  return p.m.load_acquire("PM-1") == nullptr ? 0 : 1;
+}
+
+void print_head(long_line& line, std::int64_t since_start_ns) noexcept {
+  constexpr std::int64_t ms = 1'000'000;
+  line.text("SCHED ").dec(static_cast<std::uint64_t>(since_start_ns / ms));
+  line.text("ms: gomaxprocs=").dec(sched.procs.load_relaxed());
+  line.text(" idleprocs=").dec(sched.gate.idle());
+  line.text(" threads=").dec(sched.machine_count.load_relaxed() + own_threads);
+  line.text(" spinningthreads=").dec(sched.gate.searching());
+  line.text(" needspinning=").dec(0);
+  line.text(" idlethreads=").dec(sched.idle_machine_count.load_relaxed());
+  line.text(" runqueue=").dec(sched.queue.size());
+}
+
+void print_processors_short(long_line& line) noexcept {
+  const std::uint32_t procs = sched.procs.load_relaxed();
+  line.text(" [ ");
+  for (std::uint32_t i = 0; i < procs; ++i) line.dec(sched.processors[i].queue.size()).text(" ");
+  line.text("] schedticks=[ ");
+  for (std::uint32_t i = 0; i < procs; ++i) {
+    line.dec(sched.processors[i].tick.load_relaxed()).text(" ");
+  }
+  line.text("]").end();
+}
+
+void print_processor(long_line& line, const processor& p) noexcept {
+  const machine* m = p.m.load_acquire("PM-1");
+  line.text("  P").dec(p.id).text(": status=").dec(status_of(p));
+  line.text(" schedtick=").dec(p.tick.load_relaxed());
+  line.text(" syscalltick=").dec(m == nullptr ? 0 : m->border.calls());
+  line.text(" m=").id(m != nullptr, m == nullptr ? 0 : m->id);
+  line.text(" runqsize=").dec(p.queue.size());
+  line.text(" gfreecnt=").dec(p.dead.size());
+  line.text(" timerslen=").dec(p.timers.heap.size()).end();
+}
+
+void print_machine(long_line& line, const machine& m) noexcept {
+  const processor* p = m.p;
+  const goroutine* g = m.g;
+  line.text("  M").dec(m.id).text(": p=").id(p != nullptr, p == nullptr ? 0 : p->id);
+  line.text(" curg=").id(g != nullptr, g == nullptr ? 0 : g->id);
+  line.text(" mallocing=0 throwing=0 preemptoff= locks=").dec(m.border.is_inside() ? 1 : 0);
+  line.text(" dying=0 spinning=").boolean(m.is_searching);
+  line.text(" blocked=").boolean(p == nullptr);
+  line.text(" lockedg=").id(m.locks != 0 && g != nullptr, g == nullptr ? 0 : g->id).end();
+}
+
+const machine* machine_of(const goroutine& g) noexcept {
+  if (g.status.get() != parts::status::running) return nullptr;
+  for (machine* m = sched.machines.load_acquire("SC-1"); m != nullptr; m = m->next_all) {
+    if (m->g == &g) return m;
+  }
+  return nullptr;
+}
+
+void print_goroutine(long_line& line, const goroutine& g) noexcept {
+  const machine* m = machine_of(g);
+  const bool is_bound = (g.needs.load_relaxed() & needs_machine) != 0;
+  line.text("  G").dec(g.id).text(": status=").dec(number_of(g, m)).text("(");
+  if (g.status.get() == parts::status::waiting) line.text(g.reason);
+  line.text(") m=").id(m != nullptr, m == nullptr ? 0 : m->id);
+  line.text(" lockedm=").id(is_bound, is_bound ? g.bound_to->id : 0).end();
+}
+
+// Threads that wait for their locked goroutine to be made ready.
+std::uint64_t idle_locked() noexcept {
+  std::uint64_t n = 0;
+  for (machine* m = sched.machines.load_acquire("SC-1"); m != nullptr; m = m->next_all) {
+    if (m->waits.load_relaxed() && !m->is_foreign) ++n;
+  }
+  return n;
+}
+
+// sysmon, who prints this, neither waits for a stop of the world then nor rests.
+void print_details(long_line& line) noexcept {
+  line.text(" gcwaiting=").boolean(sched.gate.is_halted());
+  line.text(" nmidlelocked=").dec(idle_locked()).text(" stopwait=0 sysmonwait=false").end();
+  const std::uint32_t procs = sched.procs.load_relaxed();
+  for (std::uint32_t i = 0; i < procs; ++i) print_processor(line, sched.processors[i]);
+  for (machine* m = sched.machines.load_acquire("SC-1"); m != nullptr; m = m->next_all) {
+    if (m->thread_id.load_relaxed() != 0) print_machine(line, *m);
+  }
+  for (slab* s = first_slab(); s != nullptr; s = s->next) {
+    for (const goroutine& g : s->records) {
+      const parts::status status = g.status.get();
+      const bool is_alive = status != parts::status::idle && status != parts::status::dead;
+      if (is_alive && !g.is_foreign) print_goroutine(line, g);
+    }
+  }
+}
+
+std::int64_t started_ns = 0;  // [sysmon]
+std::int64_t next_ns = 0;     // [sysmon]
+
+}  // namespace
+
+void trace_schedule(std::int64_t now_ns) noexcept {
+  const debug_settings& settings = debug_options();
+  if (settings.schedtrace_ns == 0 || now_ns < next_ns) return;
+  if (started_ns == 0) started_ns = now_ns;
+  next_ns = now_ns + settings.schedtrace_ns;
+  long_line line;
+  print_head(line, now_ns - started_ns);
+  if (settings.scheddetail) {
+    print_details(line);
+  } else {
+    print_processors_short(line);
+  }
+}
+
+}  // namespace sley::rt

@@ -1,0 +1,41 @@
+// The program counters of a stack.
+#pragma once
+
+#include <sley/detail/atomic.hpp>
+
+#include "platform/sanitizer.hpp"
+
+#include <cstdint>
+
+namespace sley::rt {
+
+struct goroutine;
+struct machine;
+
+struct stack_trace {
+  static constexpr int most_frames = 64;
+
+  // Of the calling thread. No malloc; in a signal handler too.
+  void collect() noexcept;
+
+  std::uintptr_t frames[most_frames];  // return addresses, innermost first
+  int size = 0;
+  detail::atomic<bool> is_done;  // [atomic TC-1]
+};
+
+// In the signal handler: does as the machine is asked. False if nobody asks.
+bool collect_if_asked(machine* m) noexcept;
+
+// Of a goroutine that waits and that nobody will wake meanwhile. `own` is the stack that the caller
+// is on. False: there is no stack yet, or no room on it. One thread at a time.
+bool look_at_waiting(goroutine* g, platform::fiber_state& own, stack_trace& trace) noexcept;
+
+// Of what another thread runs. False: it does not answer.
+bool ask_thread(machine* m, stack_trace& trace) noexcept;
+
+// Calls run(arg, fiber), where `fiber` is the large stack that it runs on: names of functions take
+// more than a goroutine's may have left. Not at all if there is no memory. One thread at a time.
+using stack_errand = void (*)(void* arg, platform::fiber_state& fiber);
+void run_on_large_stack(stack_errand run, void* arg) noexcept;
+
+}  // namespace sley::rt

@@ -1,0 +1,179 @@
+// The thread that looks after everybody else. It holds no processor, and it alone closes borders:
+// takes processors from who sleeps, stops the world; and it watches for deadlocks. From Go's
+// sysmon.
+//
+// It looks often while there is something to find and seldom when not: every 40 us at first (Go:
+// 20; more threads than with Go would be made for calls that block, and more CPU time be spent),
+// after 50 rounds without success at doubled distances up to 10 ms, and at the end of a time slice.
+// When all processors are idle and nothing is left to tidy up it sleeps until one is taken into use
+// (pop_idle), so an idle process makes no wake-ups, but for ten a second while a goroutine without
+// a processor sleeps in the kernel, which might come back and compute.
+#include "base/check.hpp"
+#include "platform/decisions.hpp"
+#include "platform/os.hpp"
+#include "runtime/dump.hpp"
+#include "runtime/options.hpp"
+#include "runtime/preempt.hpp"
+#include "runtime/retake.hpp"
+#include "runtime/sched_state.hpp"
+#include "runtime/sched_trace.hpp"
+#include "runtime/scheduler.hpp"
+#include "runtime/trim.hpp"
+
+#include <algorithm>
+#include <string_view>
+
+namespace sley::rt {
+
+namespace {
+
+constexpr std::int64_t shortest_delay_ns = 40'000;
+constexpr std::int64_t longest_delay_ns = 10'000'000;
+// With all processors idle, but threads that run goroutines without one.
+constexpr std::int64_t longest_delay_idle_ns = 100'000'000;
+constexpr int patient_rounds = 50;
+constexpr std::int64_t second_ns = 1'000'000'000;
+
+// How long until the next look.
+class pace {
+ public:
+  void hurry() noexcept {
+    rounds_ = 0;
+    delay_ns_ = shortest_delay_ns;
+  }
+  // From short to long without patience: what has begun after a rest mostly ends soon.
+  void look_round() noexcept {
+    rounds_ = patient_rounds;
+    delay_ns_ = shortest_delay_ns;
+  }
+  void slow_down(std::int64_t longest_ns) noexcept {
+    if (++rounds_ > patient_rounds) delay_ns_ = std::min(2 * delay_ns_, longest_ns);
+  }
+  std::int64_t delay_ns() const noexcept { return delay_ns_; }
+
+ private:
+  int rounds_ = 0;
+  std::int64_t delay_ns_ = shortest_delay_ns;
+};
+
+// Threads that had nothing to do for a whole period are not needed. Some are kept: somebody must be
+// there when a goroutine is preempted.
+class thread_count {
+ public:
+  void look(std::int64_t now_ns) noexcept {
+    const std::uint32_t idle = sched.idle_machine_count.load_relaxed();
+    least_idle_ = std::min(least_idle_, idle);
+    if (now_ns < period_end_ns_) return;
+    if (least_idle_ > spare) retire_threads(least_idle_ - spare);
+    least_idle_ = idle;
+    period_end_ns_ = now_ns + period_ns;
+  }
+  bool is_settled() const noexcept { return sched.idle_machine_count.load_relaxed() <= spare; }
+
+ private:
+  static constexpr std::uint32_t spare = 2;
+  static constexpr std::int64_t period_ns = 5 * second_ns;
+  std::uint32_t least_idle_ = 0;
+  std::int64_t period_end_ns_ = 0;
+};
+
+// What is done about once a second, while there is something to do.
+class housekeeping {
+ public:
+  void look(std::int64_t now_ns) noexcept {
+    threads_.look(now_ns);
+    if (now_ns < next_ns_) return;
+    next_ns_ = now_ns + second_ns;
+    sched.coarse_s.store_relaxed(static_cast<std::uint32_t>((now_ns - start_ns_) / second_ns));
+    follow_automatic_procs();
+    is_trimmed_ = trim_stacks();
+  }
+  bool is_settled() const noexcept { return is_trimmed_ && threads_.is_settled(); }
+  std::int64_t next_ns() const noexcept { return next_ns_; }
+
+ private:
+  const std::int64_t start_ns_ = platform::now_ns();
+  std::int64_t next_ns_ = start_ns_ + second_ns;
+  bool is_trimmed_ = false;
+  thread_count threads_;
+};
+
+bool is_everybody_idle() noexcept {
+  return sched.gate.idle() == sched.procs.load_relaxed() && sched.gate.searching() == 0;
+}
+
+// All are idle: says so to who takes a processor into use. False if somebody has.
+bool announce_rest() noexcept {
+  detail::lock_guard guard(sched.lock);
+  if (!is_everybody_idle()) return false;
+  if (!sched.gate.is_halted() && is_anything_queued()) return false;
+  sched.sysmon_sleeps = true;
+  return true;
+}
+
+void end_rest() noexcept {
+  detail::lock_guard guard(sched.lock);
+  sched.sysmon_sleeps = false;
+}
+
+// True if somebody has woken us.
+bool sleep_until(std::int64_t when_ns, std::int64_t now_ns) noexcept {
+  sched.sysmon_delay_ns.store_relaxed(when_ns - now_ns);  // a hint
+  const bool was_woken = sched.sysmon_note.sleep(when_ns);
+  sched.sysmon_note.restart();
+  sched.sysmon_delay_ns.store_relaxed(0);
+  return was_woken;
+}
+
+// A machine goes idle with work in sight only in rare races with threads that come and go. And
+// memory for stacks may be there again without a stack having come free.
+void help_out() noexcept {
+  if (sched.stackless_count.load_relaxed() != 0) help_stackless();
+  if (sched.gate.idle() != 0 && sched.gate.searching() == 0 && is_anything_queued()) wake_p();
+}
+
+void sysmon_main(void*) {
+  platform::set_exact_timers();
+  platform::ask_for_short_slices();
+  pace looks;
+  housekeeping house;
+  for (;;) {
+    const std::int64_t now_ns = platform::now_ns();
+    serve_dump_requests();
+    serve_resize_requests();
+    const look_result look = look_at_processors(now_ns);
+    watch_strays();
+    help_out();
+    house.look(now_ns);
+    trace_schedule(now_ns);
+    const bool all_idle = is_everybody_idle();
+    if (look.has_taken) {
+      looks.hurry();
+    } else {
+      looks.slow_down(all_idle ? longest_delay_idle_ns : longest_delay_ns);
+    }
+    const bool is_quiet = all_idle && looks.delay_ns() >= longest_delay_ns;
+    if (is_quiet) look_for_deadlock();
+    if (!all_idle) sched.awaits_foreigners.store_relaxed(false);
+    const bool is_watching = are_there_strays() && !sched.gate.is_halted();
+    if (is_quiet && debug_options().schedtrace_ns == 0 && announce_rest()) {
+      const std::int64_t duty_ns = house.is_settled() ? never : house.next_ns();
+      const std::int64_t watch_ns = is_watching ? now_ns + looks.delay_ns() : never;
+      if (sleep_until(std::min(duty_ns, watch_ns), now_ns)) looks.look_round();
+      end_rest();
+    } else if (sleep_until(std::min(now_ns + looks.delay_ns(), look.look_at_ns), now_ns)) {
+      looks.hurry();
+    }
+  }
+}
+
+}  // namespace
+
+void wake_sysmon() noexcept { sched.sysmon_note.wake(); }
+
+void start_sysmon() noexcept {
+  const int error = platform::create_thread(&sysmon_main, nullptr);
+  if (error != 0) base::fatal("sley: can't make the thread that watches the others");
+}
+
+}  // namespace sley::rt

@@ -1,0 +1,165 @@
+// Where threads come from, and where they end.
+//
+// All are made by one, the template thread, for two reasons. What a goroutine has done to its own
+// thread (signal mask, namespaces, working directory) is not inherited by others. And making a
+// thread takes a lock of libc that a goroutine may hold which waits for a processor: so whoever
+// holds one never makes a thread, and asks for it instead. From Go's newm and templateThread.
+//
+// A thread that was asked for is nobody's in particular: it takes an idle processor when it comes,
+// or waits among the idle machines.
+#include "base/check.hpp"
+#include "base/print.hpp"
+#include "platform/exception_state.hpp"
+#include "platform/fault.hpp"
+#include "platform/interrupt.hpp"
+#include "platform/os.hpp"
+#include "runtime/enter.hpp"
+#include "runtime/idle.hpp"
+#include "runtime/records.hpp"
+#include "runtime/scheduler.hpp"
+
+#include <sley/runtime.hpp>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <stdexcept>
+#include <utility>
+
+namespace sley::rt {
+
+namespace {
+
+constexpr std::int64_t first_pause_ns = 100'000;
+constexpr std::int64_t longest_pause_ns = 100'000'000;
+// With pauses that double, half a second.
+constexpr int tries_before_report = 14;
+
+// Its last act: signals find no thread, and what is left of it (destructors of thread_local
+// objects) is a foreign thread to us.
+void end_machine(machine* m) noexcept {
+  if (m->p != nullptr) hand_off_p(release_p(m));
+  {
+    detail::lock_guard guard(m->border.guard());
+    m->thread_id.store_relaxed(0);
+  }
+  sched.machine_count.add_relaxed(static_cast<std::uint32_t>(-1));
+  platform::set_current_machine(nullptr);
+  m->border.leave();
+  platform::drop_alternate_signal_stack(std::exchange(m->signal_stack, nullptr));
+  give_machine(m);
+}
+
+void machine_main(void* arg) {
+  auto* m = static_cast<machine*>(arg);
+  m->border.enter();
+  platform::set_current_machine(m);
+  m->signal_stack = platform::use_alternate_signal_stack();
+  platform::allow_interrupts();
+  platform::set_exact_timers();
+  platform::adopt_thread_stack(m->fiber);
+  m->thread_exceptions = platform::thread_exception_state();
+  {
+    detail::lock_guard guard(m->border.guard());
+    m->thread_id.store_relaxed(platform::current_thread_id());
+  }
+  sched.thread_wanted.exchange_acq_rel(false, "TH-1");
+  detail::heavy_barrier("TH-1");  // TH-1: what was queued before is seen by the look at all queues
+  take_up_search(m);
+  schedule(m);
+  end_machine(m);
+}
+
+[[noreturn]] void die_of_exhaustion() noexcept {
+  static detail::atomic<bool> is_dying;
+  bool expected = false;
+  if (!is_dying.cas_relaxed(expected, true)) platform::sleep_until_ns(never);  // one says it
+  base::line_writer line;
+  line.text("sley: program exceeds ").dec(std::uint64_t{sched.thread_limit.load_relaxed()});
+  line.text("-thread limit\n").flush(2);
+  base::fatal("thread exhaustion");
+}
+
+void check_limit(std::uint32_t threads) noexcept {
+  if (threads > sched.thread_limit.load_relaxed()) die_of_exhaustion();
+}
+
+// No thread could be made for half a second. With others there, work goes on more slowly.
+void report_no_thread(int error) noexcept {
+  base::line_writer line;
+  line.text("sley: can't make another thread: ").text(strerrordesc_np(error));
+  line.text(" (threads made: ").dec(std::uint64_t{sched.machine_count.load_relaxed()});
+  line.text("; the limit may be RLIMIT_NPROC, the cgroup's pids.max or memory)");
+  if (sched.machine_count.load_relaxed() == 0) base::fatal(line.view());
+  line.text("\n").flush(2);
+}
+
+// 0, or an errno value.
+int make_machine() noexcept {
+  machine* m = new_machine();
+  if (m == nullptr) return ENOMEM;
+  sched.machine_count.add_relaxed(1);
+  const int error = platform::create_thread(&machine_main, m);
+  if (error != 0) {
+    sched.machine_count.add_relaxed(static_cast<std::uint32_t>(-1));
+    give_machine(m);
+  }
+  return error;
+}
+
+void make_thread() noexcept {
+  check_limit(own_threads + sched.machine_count.load_relaxed() + 1);
+  std::int64_t pause_ns = first_pause_ns;
+  for (int tries = 1;; ++tries) {  // ends when a thread could be made
+    const int error = make_machine();
+    if (error == 0) return;
+    if (tries == tries_before_report) report_no_thread(error);
+    platform::sleep_ns(pause_ns);
+    pause_ns = std::min(2 * pause_ns, longest_pause_ns);
+  }
+}
+
+void template_main(void*) {
+  for (;;) {
+    sched.template_note.sleep();
+    sched.template_note.clear();  // no other wake comes before the thread that was wanted
+    make_thread();
+  }
+}
+
+}  // namespace
+
+void start_template_thread() noexcept {
+  const int error = platform::create_thread(&template_main, nullptr);
+  if (error != 0) report_no_thread(error);
+}
+
+void request_thread() noexcept {
+  if (!sched.thread_wanted.exchange_acq_rel(true, "TH-1")) sched.template_note.wake();
+}
+
+void retire_threads(std::uint32_t count) noexcept {
+  for (; count > 0; --count) {
+    sched.lock.acquire();
+    machine* m = pop_idle_machine();
+    sched.lock.release();
+    if (m == nullptr) return;
+    m->ends = true;
+    m->note.wake();
+  }
+}
+
+}  // namespace sley::rt
+
+namespace sley::runtime {
+
+int set_max_threads(int n) {
+  if (n < 1) throw std::invalid_argument("sley::runtime::set_max_threads: below 1");
+  rt::boot();
+  const std::uint32_t before = rt::sched.thread_limit.load_relaxed();
+  rt::sched.thread_limit.store_relaxed(static_cast<std::uint32_t>(n));
+  rt::check_limit(rt::own_threads + rt::sched.machine_count.load_relaxed());
+  return static_cast<int>(before);
+}
+
+}  // namespace sley::runtime

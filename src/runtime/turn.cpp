@@ -1,0 +1,99 @@
+// Goroutines that can't leave their thread when they stop: locked ones, those that were stopped at
+// the border or in the middle of user code, and those inside blocking(). The thread itself waits,
+// on its machine's note, on whatever stack it is; the goroutine is queued like any other. The
+// machine that picks it hands its processor to that thread and stops. From Go's stoplockedm and
+// startlockedm.
+#include "base/check.hpp"
+#include "platform/os.hpp"
+#include "runtime/sched_state.hpp"
+#include "runtime/scheduler.hpp"
+#include "runtime/turn.hpp"
+
+namespace sley::rt {
+
+bool waits_on_its_thread(const goroutine* g) noexcept {
+  return (g->needs.load_relaxed() & needs_machine) != 0;  // whoever sees g on a queue sees it
+}
+
+void bind_to_thread(machine* m, goroutine* g) noexcept {
+  g->bound_to = m;
+  g->needs.or_acq_rel(needs_machine, "TR-1");
+}
+
+void sleep_until_turn(machine* m, goroutine* g) noexcept {
+  m->note.sleep();
+  m->note.clear();
+  // TR-1: sysmon may have taken it for one that is parked on a stack of its own.
+  while ((g->needs.load_acquire("TR-1") & being_trimmed) != 0) platform::yield_thread();
+  g->needs.and_acq_rel(static_cast<std::uint8_t>(~needs_machine), "TR-1");
+  g->status.transition(parts::status::runnable, parts::status::running);
+  if (m->next_p == nullptr) return;  // release_interrupted() has said that it has none
+  acquire_p(m, m->next_p);
+  count(m->p->figures.switches);
+}
+
+void wait_for_turn(machine* m) noexcept {
+  goroutine* g = m->g;
+  bind_to_thread(m, g);
+  g->status.transition(parts::status::running, parts::status::runnable);
+  processor* p = m->p != nullptr ? release_p(m) : nullptr;
+  sched.queue.push_back(g);
+  if (p != nullptr) {
+    hand_off_p(p);
+  } else {
+    wake_if_needed();
+  }
+  sleep_until_turn(m, g);
+}
+
+void park_thread(machine* m, wait_reason reason, after_switch_action action, void* arg) noexcept {
+  goroutine* g = m->g;
+  g->reason = reason;
+  g->parked_s.store_relaxed(sched.coarse_s.load_relaxed());
+  if (!m->is_foreign) bind_to_thread(m, g);
+  g->status.transition(parts::status::running, parts::status::waiting);
+  m->waits.store_relaxed(true);
+  // Whoever makes it ready from now on finds its thread asleep, or about to: a wake may come first.
+  if (m->is_foreign) {
+    sched.foreign_parks.add_relaxed(1);
+    action(g, arg);
+    detail::light_barrier("DL-1");
+    if (sched.awaits_foreigners.load_relaxed()) wake_sysmon();  // DL-1
+    m->note.sleep();
+    m->note.clear();
+    g->status.transition(parts::status::runnable, parts::status::running);
+    return;
+  }
+  count(m->p->figures.parks);
+  processor* p = release_p(m);
+  action(g, arg);
+  hand_off_p(p);
+  sleep_until_turn(m, g);
+  m->waits.store_relaxed(false);
+}
+
+void wake_foreign(goroutine* g) noexcept {
+  g->bound_to->waits.store_relaxed(false);
+  g->bound_to->note.wake();
+}
+
+void give_turn(machine* m, goroutine* g) noexcept {
+  machine* owner = g->bound_to;
+  processor* p = release_p(m);
+  owner->next_p = p;
+  sched.hand_offs.add_relaxed(1);
+  owner->note.wake();
+}
+
+void release_interrupted() noexcept {
+  goroutine_list interrupted = sched.queue.extract(
+      [](const goroutine* g) { return waits_on_its_thread(g) && g->bound_to->is_interrupted; });
+  while (goroutine* g = interrupted.pop_front()) {
+    g->bound_to->next_p = nullptr;
+    g->bound_to->border.raise(parts::border::lost);
+    g->bound_to->note.wake();
+  }
+  sched.may_have_strays.exchange_acq_rel(true, "ST-1");
+}
+
+}  // namespace sley::rt

@@ -1,0 +1,228 @@
+// The number of processors, and how it changes while goroutines run: the world is stopped, which
+// means that nobody uses a processor. From Go's procresize, stopTheWorld and
+// sysmonUpdateGOMAXPROCS.
+//
+// One thread stops it, sysmon. Machines that come by at their border or in their loop make their
+// processor idle, and idle ones stay idle. For those that compute or sleep in user code it is
+// enough to close their border: they go on, and wait only if they want to enter. So nobody is
+// interrupted, and it takes as long as the longest stay inside the runtime.
+#include <sley/runtime.hpp>
+
+#include "base/check.hpp"
+#include "platform/cpu_limit.hpp"
+#include "platform/decisions.hpp"
+#include "runtime/enter.hpp"
+#include "runtime/idle.hpp"
+#include "runtime/options.hpp"
+#include "runtime/preempt.hpp"
+#include "runtime/records.hpp"
+#include "runtime/scheduler.hpp"
+
+#include <algorithm>
+#include <new>
+
+namespace sley::rt {
+
+namespace {
+
+// A machine that can't enter, perhaps because of an announced call.
+struct shut_out {
+  machine* m = nullptr;
+  std::uint32_t call = 0;
+};
+shut_out held[max_processors];  // [sysmon] by processor
+
+void let_go(shut_out& s, std::uint32_t raised) noexcept {
+  if (s.call != 0) {
+    s.m->border.open_call(s.call, raised);
+  } else {
+    s.m->border.open(raised);
+  }
+  s = {};
+}
+
+constexpr std::int64_t look_again_ns = 5'000;
+constexpr std::int64_t signal_again_ns = 1'000'000;
+
+// A processor that its machine does not use now, and will not before start_the_world().
+bool hold(processor* p) noexcept {
+  machine* m = p->m.load_acquire("PM-1");  // looked at again once its border is closed
+  if (m == nullptr || held[p->id].m != nullptr) return false;
+  const std::uint32_t call = m->border.call();
+  // Without membarrier only those in announced calls can be shut out; others get a signal.
+  if (detail::barriers_are_symmetric && call == 0) return false;
+  const bool is_shut_out = call != 0 ? m->border.claim(call) : m->border.close();
+  held[p->id] = {m, call};
+  if (is_shut_out && m->p == p) return true;
+  let_go(held[p->id], 0);
+  return false;
+}
+
+void stop_the_world() noexcept {
+  {
+    detail::lock_guard guard(sched.lock);
+    sched.gate.stop();
+  }
+  for (machine* m = sched.machines.load_acquire("SC-1"); m != nullptr; m = m->next_all) {
+    m->border.raise(parts::border::stop);
+  }
+  const std::uint32_t procs = sched.procs.load_acquire("PC-1");
+  std::uint32_t held_count = 0;
+  std::int64_t signal_at_ns = 0;
+  for (;;) {  // ends: each machine leaves the runtime, or comes by
+    for (std::uint32_t i = 0; i < procs; ++i) held_count += hold(&sched.processors[i]) ? 1 : 0;
+    if (sched.gate.idle() + held_count == procs) return;
+    platform::sleep_ns(look_again_ns);
+    if (!detail::barriers_are_symmetric || platform::now_ns() < signal_at_ns) continue;
+    signal_at_ns = platform::now_ns() + signal_again_ns;
+    for (std::uint32_t i = 0; i < procs; ++i) {
+      machine* m = sched.processors[i].m.load_acquire("PM-1");
+      if (m == nullptr || held[i].m != nullptr) continue;
+      m->border.raise(parts::border::give);
+      interrupt(m, true);
+    }
+  }
+}
+
+// Those who keep their processor go on as if nothing had been.
+void start_the_world() noexcept {
+  sched.gate.restart();
+  for (shut_out& s : held) {
+    if (s.m == nullptr) continue;
+    const bool has_lost = s.m->p == nullptr;
+    if (has_lost && s.call == 0) add_stray(s.m);
+    let_go(s, has_lost ? std::uint32_t{parts::border::lost} : 0);
+  }
+  detail::heavy_barrier("WG-1");  // WG-1: work that came while nobody was woken
+  if (is_anything_queued()) wake_p();
+  if (const std::int64_t first = earliest_timer(); first != never) timer_armed(first);
+}
+
+void construct_processors(std::uint32_t count) noexcept {
+  std::uint32_t made = sched.made_procs.load_relaxed();  // written by this thread only
+  for (; made < count; ++made) {
+    auto* p = ::new (sched.processors + made) processor;
+    p->id = made;
+    p->random = base::random(platform::seed() + made);
+  }
+  sched.made_procs.store_release(made, "PC-1");
+}
+
+void add_processor(std::uint32_t id) noexcept {
+  detail::lock_guard guard(sched.lock);
+  push_idle(&sched.processors[id]);
+  sched.gate.add_idle(1);
+}
+
+// Its goroutines, in their order.
+goroutine_list take_queue(processor* p) noexcept {
+  goroutine_list all;
+  if (goroutine* g = p->next.take()) all.push_back(g);
+  while (goroutine* g = p->queue.pop()) all.push_back(g);
+  return all;
+}
+
+void remove_processor(std::uint32_t id) noexcept {
+  processor* p = &sched.processors[id];
+  if (machine* m = held[id].m) {
+    release_p(m);
+  } else {
+    detail::lock_guard guard(sched.lock);
+    processor** link = &sched.idle_processors;
+    while (*link != p) link = &(*link)->next_idle;
+    *link = p->next_idle;
+    sched.gate.remove_idle(1);
+  }
+  sched.queue.prepend(take_queue(p));
+  move_timers(p, &sched.processors[0]);
+  flush_stacks(p);
+  detail::lock_guard guard(sched.lock);
+  sched.dead.append(std::move(p->dead));
+}
+
+void set_procs(std::uint32_t procs) noexcept {
+  const std::uint32_t before = sched.procs.load_acquire("PC-1");
+  construct_processors(procs);
+  // Backwards: the last one's goroutines are behind all others', and the first new one is first.
+  for (std::uint32_t id = before; id-- > procs;) remove_processor(id);
+  for (std::uint32_t id = procs; id-- > before;) add_processor(id);
+  sched.order.reset(procs);
+  sched.gate.set_procs(procs);
+  sched.procs.store_release(procs, "PC-1");
+}
+
+void resize(std::uint32_t procs) noexcept {
+  if (procs == sched.procs.load_acquire("PC-1")) return;
+  stop_the_world();
+  set_procs(procs);
+  start_the_world();
+}
+
+// Somebody waits in set_max_procs().
+struct resize_request {
+  int wanted;
+  int before = 0;
+  goroutine* g = nullptr;
+  resize_request* next = nullptr;
+};
+
+resize_request* first_request = nullptr;  // [lock: sched.lock] oldest first
+bool follows_limits = true;               // [sysmon]
+
+void post(goroutine* g, void* arg) noexcept {
+  auto* r = static_cast<resize_request*>(arg);
+  r->g = g;
+  {
+    detail::lock_guard guard(sched.lock);
+    resize_request** link = &first_request;
+    while (*link != nullptr) link = &(*link)->next;
+    *link = r;
+  }
+  wake_sysmon();
+}
+
+resize_request* take_request() noexcept {
+  detail::lock_guard guard(sched.lock);
+  resize_request* r = first_request;
+  if (r != nullptr) first_request = r->next;
+  return r;
+}
+
+}  // namespace
+
+void make_processors(const procs_setting& setting) noexcept {
+  void* place = allocate_permanently(max_processors * sizeof(processor));
+  SLEY_CHECK(place != nullptr, "there is address space for the processors");
+  sched.processors = static_cast<processor*>(place);
+  set_procs(setting.procs);
+  follows_limits = !setting.is_given;
+}
+
+void serve_resize_requests() noexcept {
+  while (resize_request* r = take_request()) {
+    r->before = static_cast<int>(sched.procs.load_acquire("PC-1"));
+    follows_limits = r->wanted <= 0;
+    const auto most = static_cast<int>(max_processors);
+    resize(follows_limits ? platform::automatic_procs()
+                          : static_cast<std::uint32_t>(std::min(r->wanted, most)));
+    ready_from_outside(r->g);
+  }
+}
+
+void follow_automatic_procs() noexcept {
+  if (follows_limits) resize(platform::automatic_procs());
+}
+
+}  // namespace sley::rt
+
+namespace sley::runtime {
+
+int set_max_procs(int n) {
+  rt::enter();
+  rt::resize_request r{.wanted = n};
+  rt::park(rt::wait::set_max_procs, &rt::post, &r);
+  rt::leave();
+  return r.before;
+}
+
+}  // namespace sley::runtime
