@@ -3,55 +3,49 @@
 // instruction, as the library decides at its start.
 #include "support/child.hpp"
 #include "support/harness.hpp"
+#include "support/refuse.hpp"
 
-#include <linux/filter.h>
-#include <linux/seccomp.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <cerrno>
 #include <chrono>
-#include <cstddef>
-#include <cstdio>
 #include <fstream>
+#include <initializer_list>
 #include <thread>
 
+using sley::chan;
+using sley_test::occurrences;
+using sley_test::refusal;
+using sley_test::run_child;
+using sley_test::skipped;
 using namespace std::chrono_literals;
 
 namespace {
 
-constexpr unsigned madv_guard_install = 102;
+constexpr refusal no_membarrier = {SYS_membarrier, EPERM};
+// The clocks of other threads and processes have negative numbers.
+constexpr refusal no_cpu_clocks = {.number = SYS_clock_gettime,
+                                   .error = EPERM,
+                                   .argument = 0,
+                                   .bits = 1U << 31,
+                                   .value = 1U << 31};
+constexpr refusal no_cheap_guards = {
+    .number = SYS_madvise, .error = EINVAL, .argument = 2, .bits = ~0U, .value = 102};
 
-// Lets everything through but one system call, of which it may look at the third argument's low
-// half.
-bool refuse(unsigned number, const unsigned* third_argument) {
-  const unsigned argument = third_argument == nullptr ? 0 : *third_argument;
-  const unsigned char if_other = third_argument == nullptr ? 2 : 3;
-  sock_filter with_argument[] = {
-      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, if_other),
-      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, args[2])),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, argument, 0, 1),
-      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EINVAL),
-      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-  };
-  sock_filter whole_call[] = {
-      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 1),
-      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
-      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-  };
-  sock_fprog program = {};
-  if (third_argument != nullptr) {
-    program = {sizeof(with_argument) / sizeof(with_argument[0]), with_argument};
-  } else {
-    program = {sizeof(whole_call) / sizeof(whole_call[0]), whole_call};
-  }
-  return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
-         prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+// Becomes another child with these refusals.
+int become_without(std::initializer_list<refusal> refusals, const char* name) {
+  if (!sley_test::refuse(refusals)) return skipped;
+  sley_test::become_child(name);
+  return 99;
 }
+
+}  // namespace
+
+// --- no barrier, no clocks -----------------------------------------------------------------------
+
+namespace {
 
 // Channels, locks under contention, sleeps and foreign threads, with checked sums.
 int exercise() {
@@ -82,18 +76,117 @@ int exercise() {
   return status == 0 && sum == 9 * (19'999L * 20'000L / 2) ? 7 : 3;
 }
 
+// For each processor a goroutine that computes, one that blocks with a word, and one without.
+class obstacles {
+ public:
+  obstacles() {
+    for (int i = 0; i < sley::runtime::max_procs(); ++i) {
+      group_.go([this] {
+        while (!stop_) {
+        }
+      });
+      group_.go([this] {
+        while (!stop_) {
+          sley::blocking([] { usleep(20'000); });
+          ++announced_;
+        }
+      });
+      group_.go([this] {
+        while (!stop_) {
+          usleep(20'000);
+          ++unannounced_;
+        }
+      });
+    }
+  }
+  ~obstacles() {
+    stop_ = true;
+    group_.wait();
+  }
+  obstacles(const obstacles&) = delete;
+  obstacles& operator=(const obstacles&) = delete;
+  bool have_advanced() const { return announced_ >= 3 && unannounced_ >= 3; }
+
+ private:
+  std::atomic<bool> stop_{false};
+  std::atomic<int> announced_{0};
+  std::atomic<int> unannounced_{0};
+  sley::wait_group group_;
+};
+
 }  // namespace
 
 CHILD_MAIN(works) { return exercise(); }
-CHILD_MAIN(refuses_membarrier) {
-  if (refuse(SYS_membarrier, nullptr)) sley_test::become_child("works");
-  return 99;
+// Others get on beside them, and so do they.
+CHILD_MAIN(works_beside_hogs_and_sleepers) {
+  return sley::run([] {
+    const obstacles others;
+    const chan<int> there;
+    const chan<int> back;
+    sley::go([=] {
+      for (const int value : there) back.send(value + 1);
+    });
+    bool all_right = true;
+    for (int i = 0; i < 10 || !others.have_advanced(); ++i) {
+      sley::this_goroutine::sleep_for(1ms);
+      there.send(i);
+      all_right = back.receive() == i + 1 && all_right;
+    }
+    there.close();
+    return all_right ? 7 : 3;
+  });
 }
 
-TEST(fallback, without_membarrier_both_sides_pay_for_the_barrier) {
-  const auto child = sley_test::run_child("refuses_membarrier");
-  EXPECT_EQ(child.status, 7) << child;
+CHILD_MAIN(is_refused_nothing) { return become_without({}, "works_beside_hogs_and_sleepers"); }
+CHILD_MAIN(works_without_membarrier) { return become_without({no_membarrier}, "works"); }
+CHILD_MAIN(is_refused_membarrier) {
+  return become_without({no_membarrier}, "works_beside_hogs_and_sleepers");
 }
+CHILD_MAIN(is_refused_cpu_clocks) {
+  return become_without({no_cpu_clocks}, "works_beside_hogs_and_sleepers");
+}
+CHILD_MAIN(is_refused_both) {
+  return become_without({no_membarrier, no_cpu_clocks}, "works_beside_hogs_and_sleepers");
+}
+
+TEST(fallback, while_nothing_is_refused_hogs_and_sleepers_stall_nobody_and_nothing_is_said) {
+  const auto child = run_child("is_refused_nothing", {}, 20s);
+  if (child.status == skipped) GTEST_SKIP() << "seccomp is refused";
+  EXPECT_EQ(child.status, 7) << child;
+  EXPECT_EQ(child.err, "") << child;
+}
+
+TEST(fallback, without_membarrier_both_sides_pay_for_the_barrier_and_one_line_says_so) {
+  const auto child = run_child("works_without_membarrier");
+  if (child.status == skipped) GTEST_SKIP() << "seccomp is refused";
+  EXPECT_EQ(child.status, 7) << child;
+  sley_test::expect_one_line(child, "membarrier");
+}
+
+TEST(fallback, without_membarrier_hogs_and_sleepers_stall_nobody_either) {
+  const auto child = run_child("is_refused_membarrier", {}, 20s);
+  if (child.status == skipped) GTEST_SKIP() << "seccomp is refused";
+  EXPECT_EQ(child.status, 7) << child;
+  sley_test::expect_one_line(child, "membarrier");
+}
+
+TEST(fallback, without_the_cpu_clocks_of_threads_hogs_and_sleepers_stall_nobody_either) {
+  const auto child = run_child("is_refused_cpu_clocks", {}, 20s);
+  if (child.status == skipped) GTEST_SKIP() << "seccomp is refused";
+  EXPECT_EQ(child.status, 7) << child;
+  // The system has other ways to say whether a thread sleeps: perhaps there is nothing to tell.
+  EXPECT_LE(occurrences(child.err, "\n"), 1) << child;
+}
+
+TEST(fallback, without_both_hogs_and_sleepers_stall_nobody_either) {
+  const auto child = run_child("is_refused_both", {}, 20s);
+  if (child.status == skipped) GTEST_SKIP() << "seccomp is refused";
+  EXPECT_EQ(child.status, 7) << child;
+  EXPECT_EQ(occurrences(child.err, "membarrier"), 1) << child;
+  EXPECT_LE(occurrences(child.err, "\n"), 2) << child;
+}
+
+// --- no cheap guards -----------------------------------------------------------------------------
 
 // More goroutines than guards can be had for: those too many wait for a stack that comes free.
 CHILD_MAIN(needs_many_stacks) {
@@ -122,10 +215,7 @@ CHILD_MAIN(needs_many_stacks) {
     return ended == many ? 7 : 3;
   });
 }
-CHILD_MAIN(refuses_guards) {
-  if (refuse(SYS_madvise, &madv_guard_install)) sley_test::become_child("needs_many_stacks");
-  return 99;
-}
+CHILD_MAIN(is_refused_guards) { return become_without({no_cheap_guards}, "needs_many_stacks"); }
 
 TEST(fallback, without_cheap_guards_goroutines_wait_for_stacks_before_mappings_run_out) {
   if (sley_test::under_sanitizer) {
@@ -134,7 +224,8 @@ TEST(fallback, without_cheap_guards_goroutines_wait_for_stacks_before_mappings_r
   int mappings = 0;
   std::ifstream("/proc/sys/vm/max_map_count") >> mappings;
   if (mappings > 80'000) GTEST_SKIP() << "room for " << mappings << " mappings";
-  const auto child = sley_test::run_child("refuses_guards");
+  const auto child = run_child("is_refused_guards");
+  if (child.status == skipped) GTEST_SKIP() << "seccomp is refused";
   EXPECT_EQ(child.status, 7) << child;
   EXPECT_NE(child.err.find("no memory for another goroutine's stack"), std::string::npos) << child;
   EXPECT_NE(child.err.find("vm.max_map_count"), std::string::npos) << child;

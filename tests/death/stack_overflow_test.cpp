@@ -1,15 +1,24 @@
 // A goroutine that needs more stack than it has: a report that says so, and the end. E13 of the
-// list of Go's tests (TestStackOverflow).
+// list of Go's tests (TestStackOverflow). Other faults are the program's own business, wherever.
 #include "support/child.hpp"
 #include "support/harness.hpp"
 
+#include <chrono>
 #include <csignal>
+#include <cstddef>
 #include <cstdlib>
 #include <regex>
 #include <string>
 
+#include <unistd.h>
+
+using sley::chan;
+using sley::run;
+using sley_test::on_this_thread;
 using sley_test::run_child;
 using sley_test::under_sanitizer;
+namespace this_goroutine = sley::this_goroutine;
+using namespace std::chrono_literals;
 
 namespace {
 
@@ -111,15 +120,81 @@ CHILD_MAIN(has_a_huge_frame) {
 TEST(stack_overflow, of_a_huge_frame_that_touches_each_page_ends_the_process) {
   if (under_sanitizer) GTEST_SKIP() << "the sanitizers report it themselves";
   const auto child = run_child("has_a_huge_frame");
-  EXPECT_NE(child.signal, 0) << child;
+  EXPECT_TRUE(child.failed()) << child;
+  EXPECT_NE(child.status, 3) << child;
 }
 
-// Faults of other kinds are none of the runtime's business.
+// --- faults that are none of the runtime's business ----------------------------------------------
+
+namespace {
+
+[[gnu::noinline]] int read_null() {
+  volatile int* volatile null = nullptr;
+  return *null == 1 ? 3 : 4;
+}
+
+void handle_with_address(int, siginfo_t* info, void*) {
+  ::_exit(info->si_addr == nullptr ? 45 : 46);
+}
+
+void install_handler() {
+  struct sigaction action = {};
+  action.sa_sigaction = &handle_with_address;
+  action.sa_flags = SA_SIGINFO;
+  ::sigaction(SIGSEGV, &action, nullptr);
+}
+
+// Faults where SLEY_TEST_PLACE says.
+int fault() {
+  const char* setting = std::getenv("SLEY_TEST_PLACE");
+  const std::string place = setting == nullptr ? "" : setting;
+  if (place == "thread") {
+    (void)sley::runtime::num_goroutines();
+    (void)chan<int>(1).try_send(1);
+    return read_null();
+  }
+  if (place == "main on its thread") return run(on_this_thread, read_null);
+  if (place == "locked goroutine") {
+    return run([] {
+      const sley::os_thread_lock lock;
+      this_goroutine::sleep_for(1ms);
+      return read_null();
+    });
+  }
+  if (place == "blocking call") return run([] { return sley::blocking(read_null); });
+  return 5;
+}
+
+constexpr const char* fault_places[] = {"thread", "main on its thread", "locked goroutine",
+                                        "blocking call"};
+
+}  // namespace
+
+CHILD_MAIN(faults) { return fault(); }
+CHILD_MAIN(faults_with_a_handler_from_before) {
+  install_handler();
+  return fault();
+}
+CHILD_MAIN(faults_with_a_handler_from_after) {
+  (void)sley::runtime::max_procs();
+  install_handler();
+  return fault();
+}
+
+TEST(fault, anywhere_reaches_the_programs_handler_or_the_default) {
+  if (under_sanitizer) GTEST_SKIP() << "the sanitizers have a handler";
+  for (const char* place : fault_places) {
+    const sley_test::environment where = {{"SLEY_TEST_PLACE", place}};
+    const auto child = run_child("faults", where);
+    EXPECT_EQ(child.signal, SIGSEGV) << place << ": " << child;
+    EXPECT_EQ(child.err.find("stack overflow"), std::string::npos) << place << ": " << child;
+    EXPECT_EQ(run_child("faults_with_a_handler_from_before", where).status, 45) << place;
+    EXPECT_EQ(run_child("faults_with_a_handler_from_after", where).status, 45) << place;
+  }
+}
+
 CHILD_MAIN(reads_a_null_pointer) {
-  return wait_for_the_end({}, [] {
-    volatile int* volatile null = nullptr;
-    std::_Exit(*null == 1 ? 3 : 4);
-  });
+  return wait_for_the_end({}, [] { std::_Exit(read_null()); });
 }
 
 TEST(stack_overflow, is_not_what_a_null_pointer_is_reported_as) {
@@ -133,10 +208,7 @@ CHILD_MAIN(handles_a_fault_itself) {
   struct sigaction action = {};
   action.sa_handler = [](int) { std::_Exit(45); };
   ::sigaction(SIGSEGV, &action, nullptr);
-  return wait_for_the_end({}, [] {
-    volatile int* volatile null = nullptr;
-    std::_Exit(*null == 1 ? 3 : 4);
-  });
+  return wait_for_the_end({}, [] { std::_Exit(read_null()); });
 }
 
 TEST(stack_overflow, handling_leaves_other_faults_to_the_programs_handler) {

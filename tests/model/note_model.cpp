@@ -80,18 +80,43 @@ struct a_deadline_loses_no_wake : model::suite<a_deadline_loses_no_wake, 2> {
   }
 };
 
+// A note that is woken at any time, as often as anybody likes: a wake that a restart clears away
+// has come before the look that follows.
+struct a_restart_loses_no_wake : model::suite<a_restart_loses_no_wake, 3> {
+  static constexpr const char* name = "a_restart_loses_no_wake";
+  static constexpr int bound = 4;
+
+  parts::note note;
+  detail::atomic<int> wishes;
+
+  void thread(unsigned index) {
+    if (index != 0) {
+      wishes.add_relaxed(1);
+      note.wake();
+      return;
+    }
+    for (std::int64_t deadline = 1; wishes.load_relaxed() != 2; deadline = platform::forever) {
+      note.sleep(deadline);
+      note.restart();
+    }
+  }
+};
+
 }  // namespace
 
 int main(int argc, char** argv) {
   return model::model("note",
                       {model::scenario_of<a_wake_hands_over_what_was_done>(),
                        model::scenario_of<a_note_is_used_again>(),
-                       model::scenario_of<a_deadline_loses_no_wake>()},
+                       model::scenario_of<a_deadline_loses_no_wake>(),
+                       model::scenario_of<a_restart_loses_no_wake>()},
                       {{"NT-1"},
                        {"NT-1@sleep"},
                        {"NT-1@wake"},
                        {"NT-1@wake.release"},
                        {"NT-1@give_up", a_deadline_loses_no_wake::name},
-                       {"NT-1@give_up.acquire", a_deadline_loses_no_wake::name}})
+                       {"NT-1@give_up.acquire", a_deadline_loses_no_wake::name},
+                       {"NT-1@restart", a_restart_loses_no_wake::name},
+                       {"NT-1@restart.acquire", a_restart_loses_no_wake::name}})
       .run(argc, argv);
 }

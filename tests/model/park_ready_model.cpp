@@ -1,19 +1,28 @@
 // Park against ready: a goroutine queues itself under a lock and parks; whoever finds it there
 // makes it ready, and yet another machine may run it. Nobody may touch its context before it is
-// saved, and it is resumed exactly once. The verbs are those of src/runtime/park.cpp, cut down to
-// what is shared.
+// saved, it is resumed exactly once, and each of its transitions starts from the status that the
+// one before has left. The verbs are those of src/runtime/park.cpp and switch.hpp, cut down to what
+// is shared.
 #include "parts/next_slot.hpp"
 #include "parts/run_queue.hpp"
 
 #include "model/locks.hpp"
+#include "model/status.hpp"
 
 using namespace sley;
+using parts::status;
 
 namespace {
 
 struct goroutine {
+  parts::status_word status;
   detail::plain<int> context;  // 1: saved; 2: resumed
 };
+
+void begin(goroutine& g) {
+  g.status.transition(status::idle, status::runnable);
+  g.status.transition(status::runnable, status::running);
+}
 
 struct machine {
   parts::next_slot<goroutine> next;
@@ -40,12 +49,16 @@ struct park_suite : model::locking_suite<Derived, Threads> {
     return false;
   }
 
-  // The switch, and the after-switch action that the next goroutine does for this one.
+  // The switch, and what the next goroutine does first for this one: from then on it waits, and
+  // may be seen.
   void park_and_release(goroutine* g) {
     const bool too_early = model::is_left_out("save before release");
+    const bool too_late = model::is_left_out("wait before release");
     if (too_early) channel.release();
     g->context.set(1);
-    if (!too_early) channel.release();
+    if (!too_early && too_late) channel.release();
+    g->status.transition(status::running, status::waiting);
+    if (!too_early && !too_late) channel.release();
   }
 
   void send(unsigned index) {
@@ -58,11 +71,13 @@ struct park_suite : model::locking_suite<Derived, Threads> {
   }
 
   void ready(machine& m, goroutine* g) {
+    g->status.transition(status::waiting, status::runnable);
     goroutine* displaced = m.next.put(g);
     if (displaced != nullptr) RL_ASSERT(m.queue.push(displaced));
   }
 
   void resume(goroutine* g) {
+    g->status.transition(status::runnable, status::running);
     RL_ASSERT(g->context.get() == 1);
     g->context.set(2);
   }
@@ -75,6 +90,8 @@ struct ready_follows_park : park_suite<ready_follows_park, 3> {
 
   goroutine g;
   bool went_on = false;
+
+  void before() { begin(g); }
 
   void thread(unsigned index) {
     if (index == 0) {
@@ -99,6 +116,12 @@ struct a_thief_resumes_it : park_suite<a_thief_resumes_it, 3> {
   goroutine g;
   goroutine other;
   bool went_on = false;
+
+  void before() {
+    begin(g);
+    begin(other);
+    other.status.transition(status::running, status::waiting);
+  }
 
   void thread(unsigned index) {
     if (index == 0) {
@@ -129,6 +152,7 @@ int main(int argc, char** argv) {
              "park_ready",
              {model::scenario_of<ready_follows_park>(), model::scenario_of<a_thief_resumes_it>()},
              {{"save before release"},
+              {"wait before release"},
               {"LK-1"},
               {"LK-1@begin_release"},
               {"LK-1@try_acquire"},

@@ -1,8 +1,8 @@
-// The wake gate, between submitters and machines that search or go idle. The verbs are those of
-// src/runtime/wake.cpp and find_runnable.cpp, cut down to what touches the gate: work is a number
-// of goroutines in one queue, and a machine that runs one keeps its processor for good, so whatever
-// work is left must be found by another machine. Work that waits while all machines sleep is a
-// deadlock.
+// The wake gate, between submitters and machines that search or go idle, and threads that are asked
+// for and come later. The verbs are those of src/runtime/wake.cpp, find_runnable.cpp and
+// threads.cpp, cut down to what touches the gate: work is a number of goroutines in one queue, and
+// a machine that runs one keeps its processor for good, so whatever work is left must be found by
+// another machine. Work that waits while all machines sleep is a deadlock.
 //
 // What the lock of the scheduler does there is done here by steps that nothing interrupts but that
 // order nothing either, so that the gate has to do without the lock's orders.
@@ -37,15 +37,18 @@ struct gate_suite : model::suite<Derived, Threads> {
   parts::wake_gate gate;
   detail::atomic<std::uint32_t> queue;            // goroutines that wait
   detail::atomic<std::uint32_t> idle_processors;  // on their list
+  detail::atomic<std::uint32_t> idle_machines;    // on theirs
+  detail::atomic<bool> thread_wanted;
   detail::atomic<std::uint32_t> taken;
-  machine machines[2 * Threads];  // those made on the way are in the second half
+  machine machines[Threads + 4];  // those of threads that were asked for are behind
   unsigned made = 0;
-  unsigned made_by[Threads] = {};
+  bool makes_thread[Threads] = {};
   bool first_submits = false;  // the goroutine that is run first submits another
 
   // All processors are in use but `idle`.
   void start(std::uint32_t procs, std::uint32_t idle) {
-    gate.start(procs);
+    gate.set_procs(procs);
+    gate.add_idle(procs);
     for (std::uint32_t i = idle; i < procs; ++i) gate.leave_idle();
     idle_processors.store_relaxed(idle);
   }
@@ -72,16 +75,37 @@ struct gate_suite : model::suite<Derived, Threads> {
     return seen != 0;
   }
 
+  // True if the gate is halted.
+  bool push_idle(bool was_searching) {
+    const one_step locked;
+    idle_processors.add_relaxed(1);
+    return gate.go_idle(was_searching);
+  }
+
+  void push_idle_machine(machine& m) {
+    const one_step locked;
+    m.is_listed.store_relaxed(true);
+    idle_machines.add_relaxed(1);
+  }
+
   // Null if none is on the list.
   machine* pop_idle_machine() {
+    const one_step locked;
     for (machine& m : machines) {
       bool listed = true;
-      if (m.is_listed.cas_relaxed(listed, false)) return &m;
+      if (!m.is_listed.cas_relaxed(listed, false)) continue;
+      idle_machines.add_relaxed(static_cast<std::uint32_t>(-1));
+      return &m;
     }
     return nullptr;
   }
 
+  bool is_thread_coming() {
+    return thread_wanted.load_relaxed() && idle_machines.load_relaxed() == 0;
+  }
+
   void wake_p() {
+    if (is_thread_coming()) return;
     while (gate.claim_search()) {
       if (!pop_idle()) {
         if (!gate.claim_failed() || model::is_left_out("WG-2 claim again")) return;
@@ -90,31 +114,41 @@ struct gate_suite : model::suite<Derived, Threads> {
         m->note.wake();
         return;
       } else {
-        ++made_by[rl::thread_index()];  // a thread that will begin to run some time
+        push_idle(true);
+        request_thread();
         return;
       }
     }
   }
 
-  // A thread of the model plays the machines that it made, once it has nothing else to do.
-  void run_made_machines() {
-    unsigned& mine = made_by[rl::thread_index()];
-    while (mine != 0) {
-      --mine;
+  void request_thread() {
+    if (model::is_left_out("TH-1 ask for a thread")) return;
+    if (!thread_wanted.exchange_acq_rel(true, "TH-1")) makes_thread[rl::thread_index()] = true;
+  }
+
+  // A thread that was asked for is played by the thread of the model that asked, once it has
+  // nothing else to do.
+  void run_made_thread() {
+    bool& mine = makes_thread[rl::thread_index()];
+    while (std::exchange(mine, false)) {
       machine& m = machines[Threads + made++];
-      m.is_searching = true;
-      find_runnable(m);
+      RL_ASSERT(&m < std::end(machines));
+      machine_main(m);
     }
   }
 
-  void give_up_p(machine& m) {
-    {
-      const one_step locked;
-      idle_processors.add_relaxed(1);
-      static_cast<void>(gate.go_idle(m.is_searching));
-    }
-    m.is_searching = false;
+  void machine_main(machine& m) {
+    if (!model::is_left_out("TH-1 clear the flag")) thread_wanted.exchange_acq_rel(false, "TH-1");
+    detail::heavy_barrier("TH-1");
+    const bool has_p = !model::is_left_out("TH-1 take a processor") && take_up_search(m);
+    if (has_p || stop_m(m)) find_runnable(m);
+  }
+
+  // As above.
+  bool give_up_p(machine& m) {
+    const bool is_halted = push_idle(std::exchange(m.is_searching, false));
     detail::heavy_barrier("WG-1");
+    return is_halted;
   }
 
   bool take_up_search(machine& m) {
@@ -126,7 +160,7 @@ struct gate_suite : model::suite<Derived, Threads> {
 
   // False if all is done.
   bool stop_m(machine& m) {
-    m.is_listed.store_relaxed(true);
+    push_idle_machine(m);
     if (taken.add_relaxed(0) == Work) return false;
     m.note.sleep();
     m.note.clear();
@@ -175,7 +209,7 @@ struct submit_races_with_going_idle : gate_suite<submit_races_with_going_idle, 2
     } else {
       find_runnable(machines[1]);
     }
-    run_made_machines();
+    run_made_thread();
   }
 };
 
@@ -196,7 +230,7 @@ struct who_finds_work_wakes_the_next : gate_suite<who_finds_work_wakes_the_next,
     } else if (stop_m(machines[2])) {
       find_runnable(machines[2]);
     }
-    run_made_machines();
+    run_made_thread();
   }
 };
 
@@ -205,7 +239,7 @@ struct who_finds_work_wakes_the_next : gate_suite<who_finds_work_wakes_the_next,
 // relies on the claim: when that fails, it must be made again.
 struct a_claim_that_fails_is_not_forgotten : gate_suite<a_claim_that_fails_is_not_forgotten, 3, 2> {
   static constexpr const char* name = "a_claim_that_fails_is_not_forgotten";
-  static constexpr int bound = 3;
+  static constexpr int random_schedules = 200'000;
 
   void before() {
     start(3, 1);
@@ -220,7 +254,70 @@ struct a_claim_that_fails_is_not_forgotten : gate_suite<a_claim_that_fails_is_no
       if (index == 2) give_up_p(m);  // thread 1 has done so already
       if (look_again(m)) find_runnable(m);
     }
-    run_made_machines();
+    run_made_thread();
+  }
+};
+
+// While the gate is halted, a submitter wakes nobody and who goes idle looks at nothing. Whoever
+// ends that wakes somebody, whatever is queued.
+struct work_comes_while_halted : gate_suite<work_comes_while_halted, 3, 1> {
+  static constexpr const char* name = "work_comes_while_halted";
+  static constexpr int bound = 3;
+
+  void before() {
+    start(2, 0);
+    gate.pause();
+  }
+
+  void thread(unsigned index) {
+    if (index == 0) {
+      submit();
+    } else if (index == 1) {
+      gate.resume();
+      if (!model::is_left_out("WG-1 wake somebody then")) wake_p();
+    } else {
+      machine& m = machines[2];
+      const bool is_halted = give_up_p(m);
+      if (is_halted ? stop_m(m) : look_again(m)) find_runnable(m);
+    }
+    run_made_thread();
+  }
+};
+
+// TH-1. A thread is on its way and no machine sleeps, so the submitter does nothing. When the
+// thread comes there may be no idle processor yet.
+struct a_thread_that_comes_finds_it : gate_suite<a_thread_that_comes_finds_it, 3, 1> {
+  static constexpr const char* name = "a_thread_that_comes_finds_it";
+  static constexpr int bound = 3;
+
+  void before() {
+    start(2, 0);
+    thread_wanted.store_relaxed(true);
+  }
+
+  void thread(unsigned index) {
+    if (index == 0) {
+      submit();
+    } else if (index == 1) {
+      machine_main(machines[1]);
+    } else {
+      find_runnable(machines[2]);
+    }
+    run_made_thread();
+  }
+};
+
+// There are no machines but those that submit. One asks for a thread; the other relies on that
+// one's search, or on the thread.
+struct two_rely_on_one_thread : gate_suite<two_rely_on_one_thread, 2, 2> {
+  static constexpr const char* name = "two_rely_on_one_thread";
+  static constexpr int bound = 4;
+
+  void before() { start(4, 2); }
+
+  void thread(unsigned) {
+    submit();
+    run_made_thread();
   }
 };
 
@@ -230,11 +327,20 @@ int main(int argc, char** argv) {
   return model::model("wake_gate",
                       {model::scenario_of<submit_races_with_going_idle>(),
                        model::scenario_of<who_finds_work_wakes_the_next>(),
-                       model::scenario_of<a_claim_that_fails_is_not_forgotten>()},
+                       model::scenario_of<a_claim_that_fails_is_not_forgotten>(),
+                       model::scenario_of<work_comes_while_halted>(),
+                       model::scenario_of<a_thread_that_comes_finds_it>(),
+                       model::scenario_of<two_rely_on_one_thread>()},
                       {{"WG-1"},
                        {"WG-1@wake_needed"},
                        {"WG-1@give_up_p"},
+                       {"WG-1 wake somebody then", work_comes_while_halted::name},
                        {"WG-2 wake the next", who_finds_work_wakes_the_next::name},
-                       {"WG-2 claim again", a_claim_that_fails_is_not_forgotten::name}})
+                       {"WG-2 claim again", a_claim_that_fails_is_not_forgotten::name},
+                       {"TH-1", a_thread_that_comes_finds_it::name},
+                       {"TH-1@machine_main", a_thread_that_comes_finds_it::name},
+                       {"TH-1 clear the flag", two_rely_on_one_thread::name},
+                       {"TH-1 ask for a thread", two_rely_on_one_thread::name},
+                       {"TH-1 take a processor", two_rely_on_one_thread::name}})
       .run(argc, argv);
 }

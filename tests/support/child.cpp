@@ -1,11 +1,17 @@
 #include "support/child.hpp"
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <csignal>
+#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <map>
+#include <regex>
+#include <sstream>
+#include <thread>
 
 #include <fcntl.h>
 #include <poll.h>
@@ -121,6 +127,19 @@ child_result run_child(const std::string& name, const environment& additions,
   return result;
 }
 
+std::vector<child_result> run_children(const std::vector<std::string>& names,
+                                       std::chrono::seconds limit) {
+  std::vector<child_result> children(names.size());
+  std::vector<std::thread> threads;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    threads.emplace_back([&, i] { children[i] = run_child(names[i], {}, limit); });
+  }
+  for (auto& thread : threads) thread.join();
+  return children;
+}
+
+int verdict() { return testing::Test::HasFailure() ? 3 : 7; }
+
 std::ostream& operator<<(std::ostream& out, const child_result& child) {
   if (child.timed_out) out << "out of time, ";
   return out << "status " << child.status << ", signal " << child.signal << "\n--- stdout\n"
@@ -128,10 +147,22 @@ std::ostream& operator<<(std::ostream& out, const child_result& child) {
              << child.err << "\n---";
 }
 
+void expect_one_line(const child_result& child, const std::string& pattern) {
+  EXPECT_EQ(occurrences(child.err, "\n"), 1) << child;
+  EXPECT_TRUE(std::regex_search(child.err, std::regex("^sley: .*(" + pattern + ")"))) << child;
+}
+
 int occurrences(const std::string& text, const std::string& part) {
   int count = 0;
   for (auto at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++count;
   return count;
+}
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  return lines;
 }
 
 bool register_child(const char* name, int (*run)()) { return children().emplace(name, run).second; }

@@ -35,12 +35,25 @@ using environment = std::vector<std::pair<std::string, std::string>>;
 child_result run_child(const std::string& name, const environment& additions = {},
                        std::chrono::seconds limit = std::chrono::seconds(50));
 
+// Runs them all at the same time, each with this limit.
+std::vector<child_result> run_children(const std::vector<std::string>& names,
+                                       std::chrono::seconds limit = std::chrono::seconds(50));
+
+// What the main function of a child returns that has used EXPECTs: 7, or 3 if one has failed.
+int verdict();
+// ... and that cannot do here what it is about.
+inline constexpr int skipped = 77;
+
 // Becomes the child, in this process: for what must be so before a program's first instruction.
 // Returns only if that fails.
 void become_child(const std::string& name);
 
-// How often a text occurs.
+// Expects that stderr is one line of the library's, which matches.
+void expect_one_line(const child_result& child, const std::string& pattern);
+
+// How often a text occurs, and its lines.
 int occurrences(const std::string& text, const std::string& part);
+std::vector<std::string> lines_of(const std::string& text);
 
 bool register_child(const char* name, int (*run)());
 

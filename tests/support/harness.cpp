@@ -2,10 +2,17 @@
 
 #include "support/listener.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 #include <random>
 
 namespace sley_test {
+
+std::chrono::seconds stress_duration() {
+  const char* given = std::getenv("SLEY_STRESS_SECONDS");
+  if (given == nullptr) return 5s;
+  return std::chrono::seconds(std::max(1L, std::strtol(given, nullptr, 10)));
+}
 
 std::uint64_t seed() {
   static const std::uint64_t value = [] {

@@ -88,6 +88,25 @@ void go_until_parked(F&& f) {
   let_others_run();
 }
 
+// So many processors while it lives, or any number; as many as before when it goes.
+class processors {
+ public:
+  processors() = default;
+  explicit processors(int count) { sley::runtime::set_max_procs(count); }
+  ~processors() { sley::runtime::set_max_procs(before_); }
+  processors(const processors&) = delete;
+  processors& operator=(const processors&) = delete;
+
+ private:
+  int before_ = sley::runtime::max_procs();
+};
+
+inline constexpr sley::run_options on_this_thread{.on_this_thread = true};
+
+// How long a stress test runs: SLEY_STRESS_SECONDS, or 5 seconds. The watchdog gives that time in
+// addition.
+std::chrono::seconds stress_duration();
+
 // The seed of this process: SLEY_TEST_SEED, or a fresh one that a failure prints.
 std::uint64_t seed();
 

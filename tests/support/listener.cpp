@@ -21,7 +21,11 @@
 namespace sley_test {
 namespace {
 
-constexpr auto time_limit = under_sanitizer ? std::chrono::seconds(100) : std::chrono::seconds(60);
+// A stress test that is asked to run for long may do so.
+std::chrono::seconds time_limit() {
+  const std::chrono::seconds usual(under_sanitizer ? 100 : 60);
+  return std::getenv("SLEY_STRESS_SECONDS") == nullptr ? usual : usual + stress_duration();
+}
 
 std::string program_name;
 std::atomic<std::uint64_t> noted_seed{0};
@@ -53,7 +57,7 @@ class watchdog {
   void arm(std::string test) {
     std::lock_guard guard(mutex_);
     test_ = std::move(test);
-    deadline_ = std::chrono::steady_clock::now() + time_limit;
+    deadline_ = std::chrono::steady_clock::now() + time_limit_;
     changed_.notify_one();
   }
   void disarm() { arm({}); }
@@ -73,7 +77,7 @@ class watchdog {
 
   [[noreturn]] void bark() {
     std::fprintf(stderr, "\nwatchdog: %s did not end within %lld s\n", test_.c_str(),
-                 static_cast<long long>(time_limit.count()));
+                 static_cast<long long>(time_limit_.count()));
     // The figures may help, or hang if the runtime is broken: hence the alarm.
     ::alarm(5);
     const auto s = sley::runtime::read_stats();
@@ -89,6 +93,7 @@ class watchdog {
 
   static unsigned long long number(std::uint64_t n) { return n; }
 
+  const std::chrono::seconds time_limit_ = time_limit();
   std::mutex mutex_;
   std::condition_variable changed_;
   std::string test_;

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <cstddef>
 #include <deque>
 #include <utility>
 
@@ -93,6 +94,43 @@ TEST(intrusive_queue, behaves_like_a_deque) {
       }
     }
     ASSERT_EQ(q.size(), reference.size());
+  }
+}
+
+TEST(intrusive_queue, the_front_is_the_next_to_be_popped) {
+  std::array<element, 2> e;
+  queue q;
+  EXPECT_EQ(q.front(), nullptr);
+  q.push_back(&e[0]);
+  q.push_back(&e[1]);
+  EXPECT_EQ(q.front(), &e[0]);
+  EXPECT_EQ(q.size(), 2U) << "it is only looked at";
+  EXPECT_EQ(q.pop_front(), &e[0]);
+  EXPECT_EQ(q.front(), &e[1]);
+  EXPECT_EQ(q.pop_front(), &e[1]);
+  EXPECT_EQ(q.front(), nullptr);
+}
+
+// All subsets of five, so that first, last, all and none are among them.
+TEST(intrusive_queue, what_is_extracted_and_what_stays_keep_their_order) {
+  for (unsigned subset = 0; subset < 32; ++subset) {
+    std::array<element, 6> e;
+    queue q;
+    for (int i = 0; i < 5; ++i) {
+      e[static_cast<std::size_t>(i)].value = i;
+      q.push_back(&e[static_cast<std::size_t>(i)]);
+    }
+    queue taken = q.extract([subset](const element* x) { return (subset >> x->value & 1) != 0; });
+    EXPECT_EQ(taken.size() + q.size(), 5U);
+    q.push_back(&e[5]);  // both can go on
+    for (std::size_t i = 0; i < 5; ++i) {
+      EXPECT_EQ((subset >> i & 1) != 0 ? taken.pop_front() : q.pop_front(), &e[i]) << subset;
+    }
+    EXPECT_EQ(q.pop_front(), &e[5]);
+    EXPECT_TRUE(taken.is_empty());
+    EXPECT_TRUE(q.is_empty());
+    taken.push_back(&e[0]);
+    EXPECT_EQ(taken.pop_front(), &e[0]);
   }
 }
 

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <thread>
 #include <utility>
@@ -20,6 +22,8 @@ struct element {
 };
 
 using queue = sley::parts::global_queue<element, &element::next>;
+
+constexpr auto nobody = [](const element*) { return false; };
 
 TEST(global_queue, is_first_in_first_out_over_single_elements_and_batches) {
   queue q;
@@ -44,7 +48,7 @@ TEST(global_queue, a_share_is_that_of_one_processor_and_one_more) {
         queue q;
         std::vector<element> e(size);
         for (element& x : e) q.push_back(&x);
-        queue::list share = q.take_share(procs, most);
+        queue::list share = q.take_share(procs, most, nobody);
         const std::size_t fair = std::min({size / procs + 1, size, most});
         ASSERT_EQ(share.size(), fair) << size << " elements, " << procs << " processors";
         ASSERT_EQ(q.size(), size - fair);
@@ -67,6 +71,73 @@ TEST(global_queue, rotation_succeeds_only_when_nobody_else_is_there) {
   EXPECT_EQ(q.pop(), nullptr);
 }
 
+TEST(global_queue, what_is_prepended_comes_before_everybody_else_in_its_order) {
+  queue q;
+  std::array<element, 5> e;
+  q.push_back(&e[3]);
+  q.push_back(&e[4]);
+  queue::list first;
+  for (std::size_t i = 0; i < 3; ++i) first.push_back(&e[i]);
+  q.prepend(std::move(first));
+  EXPECT_EQ(q.size(), 5U);
+  q.prepend(queue::list());
+  EXPECT_EQ(q.size(), 5U);
+  for (element& x : e) EXPECT_EQ(q.pop(), &x);
+  queue::list alone;
+  alone.push_back(&e[0]);
+  q.prepend(std::move(alone));
+  q.push_back(&e[1]);
+  EXPECT_EQ(q.pop(), &e[0]);
+  EXPECT_EQ(q.pop(), &e[1]);
+}
+
+TEST(global_queue, only_the_first_is_popped_on_a_condition) {
+  queue q;
+  std::array<element, 2> e;
+  const auto is = [](const element* wanted) {
+    return [wanted](const element* x) { return x == wanted; };
+  };
+  EXPECT_EQ(q.pop_if(is(nullptr)), nullptr) << "nobody is there to be asked about";
+  q.push_back(&e[0]);
+  q.push_back(&e[1]);
+  EXPECT_EQ(q.pop_if(is(&e[1])), nullptr) << "it is not the first";
+  EXPECT_EQ(q.size(), 2U);
+  EXPECT_EQ(q.pop_if(is(&e[0])), &e[0]);
+  EXPECT_EQ(q.size(), 1U);
+  EXPECT_EQ(q.pop_if(is(&e[1])), &e[1]);
+  EXPECT_TRUE(q.is_empty());
+}
+
+TEST(global_queue, what_is_extracted_is_counted_out_and_the_rest_stays_in_order) {
+  queue q;
+  std::array<element, 6> e;
+  for (element& x : e) q.push_back(&x);
+  queue::list odd = q.extract([&e](const element* x) { return (x - e.data()) % 2 == 1; });
+  EXPECT_EQ(odd.size(), 3U);
+  EXPECT_EQ(q.size(), 3U);
+  for (const std::size_t i : {1, 3, 5}) EXPECT_EQ(odd.pop_front(), &e[i]);
+  EXPECT_TRUE(q.extract(nobody).is_empty());
+  for (const std::size_t i : {0, 2, 4}) EXPECT_EQ(q.pop(), &e[i]);
+}
+
+TEST(global_queue, who_goes_alone_is_a_share_for_himself_or_not_in_it) {
+  for (std::size_t loner = 0; loner < 4; ++loner) {
+    queue q;
+    std::array<element, 4> e;
+    for (element& x : e) q.push_back(&x);
+    const auto goes_alone = [&](const element* x) { return x == &e[loner]; };
+    std::size_t next = 0;
+    while (!q.is_empty()) {
+      queue::list share = q.take_share(1, 128, goes_alone);
+      ASSERT_FALSE(share.is_empty());
+      const std::size_t expected = next == loner ? 1 : next < loner ? loner - next : 4 - next;
+      ASSERT_EQ(share.size(), expected) << "at " << next << ", alone is " << loner;
+      while (const element* x = share.pop_front()) EXPECT_EQ(x, &e[next++]);
+    }
+    EXPECT_EQ(next, 4U);
+  }
+}
+
 TEST(global_queue, nothing_is_lost_or_doubled_between_threads) {
   constexpr std::size_t each = 20'000;
   constexpr std::size_t writers = 2;
@@ -80,7 +151,7 @@ TEST(global_queue, nothing_is_lost_or_doubled_between_threads) {
     });
     threads.emplace_back([&] {
       while (left > 0) {
-        queue::list share = q.take_share(4, 16);
+        queue::list share = q.take_share(4, 16, nobody);
         while (element* e = share.pop_front()) {
           ++e->taken;
           --left;

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <cstdint>
 #include <thread>
 
 #include "platform/os.hpp"
@@ -76,6 +78,40 @@ TEST(note, a_wake_at_the_deadline_is_not_lost) {
     EXPECT_EQ(value, 1);
     waker.join();
   }
+}
+
+TEST(note, any_number_of_wakes_is_one_until_it_is_restarted) {
+  note n;
+  for (int round = 0; round < 3; ++round) {
+    n.wake();
+    n.wake();
+    EXPECT_TRUE(n.sleep());
+    EXPECT_TRUE(n.sleep()) << "it is still signalled";
+    n.restart();
+    EXPECT_FALSE(n.sleep(platform::monotonic_ns() + ms)) << "that was all one wake";
+  }
+}
+
+// Who restarts looks for work after it, as a wake before was perhaps about that.
+TEST(note, a_restart_loses_no_wake) {
+  constexpr int rounds = 50'000;
+  note n;
+  std::atomic<int> submitted{0};
+  std::thread submitter([&] {
+    for (int i = 1; i <= rounds; ++i) {
+      submitted.store(i, std::memory_order_relaxed);  // the note orders it
+      n.wake();
+      if (i % 16 == 0) platform::yield_thread();
+    }
+  });
+  bool in_time = true;
+  for (int seen = 0; seen < rounds && in_time;) {
+    in_time = n.sleep(platform::monotonic_ns() + 20'000 * ms);
+    n.restart();
+    seen = submitted.load(std::memory_order_relaxed);
+  }
+  EXPECT_TRUE(in_time) << "sleeps although something was submitted";
+  submitter.join();
 }
 
 }  // namespace

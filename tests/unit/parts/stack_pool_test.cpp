@@ -1,13 +1,16 @@
 // Aim: stacks have the promised size, faults below them, and tops that do not compete for the same
-// cache sets; free ones come back warmest first. Method: taking, touching, giving back; death tests
-// for the guard.
+// cache sets; free ones come back warmest first, and without memory after a while. Method: taking,
+// touching, giving back; death tests for the guard.
 #include "parts/stack_pool.hpp"
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <set>
+#include <thread>
 #include <vector>
 
 #include "platform/os.hpp"
@@ -139,6 +142,145 @@ TEST_F(stack_pool_test, stacks_that_are_used_again_are_not_made_again) {
     for (stack* s : all) pool.give(s);
   }
   EXPECT_EQ(pool.made(), 100U);
+}
+
+// What there is to know of a stack when it is made.
+struct place {
+  const char* low;
+  const char* top;
+  auto operator<=>(const place&) const = default;
+};
+
+std::vector<stack*> take_many(stack_pool& pool, std::size_t count) {
+  std::vector<stack*> all;
+  for (std::size_t i = 0; i < count; ++i) all.push_back(pool.take());
+  return all;
+}
+
+void give_all(stack_pool& pool, const std::vector<stack*>& all) {
+  for (stack* s : all) pool.give(s);
+}
+
+std::set<place> places_of(const std::vector<stack*>& all) {
+  std::set<place> places;
+  for (const stack* s : all) places.insert({s->low, s->top});
+  return places;
+}
+
+// Of three arenas, all of them or some.
+TEST_F(stack_pool_test, cold_stacks_come_back_in_the_same_places_with_their_memory_new) {
+  constexpr std::size_t count = 130;
+  auto all = take_many(pool, count);
+  const auto places = places_of(all);
+  for (const std::size_t given : {count, std::size_t{70}}) {
+    for (stack* s : all) std::memset(s->low, 1, s->usable_bytes());
+    for (std::size_t i = 0; i < given; ++i) {
+      pool.give(all.back());
+      all.pop_back();
+    }
+    pool.trim(count);  // from here on they count as not needed
+    EXPECT_TRUE(pool.trim(count));
+    EXPECT_EQ(pool.take_batch(1), nullptr) << "all are cold";
+    for (std::size_t i = 0; i < given; ++i) {
+      stack* s = pool.take();
+      ASSERT_NE(s, nullptr);
+      all.push_back(s);
+      EXPECT_EQ(s->low[0], 0) << "the memory was given back";
+      EXPECT_EQ(s->map_bytes, 0U);
+      std::memset(s->low, 1, s->usable_bytes());
+    }
+    EXPECT_EQ(places_of(all), places);
+    EXPECT_EQ(pool.made(), count);
+  }
+  give_all(pool, all);
+}
+
+TEST_F(stack_pool_death_test, the_guards_of_cold_stacks_hold_and_so_do_those_of_their_successors) {
+  stack* s = pool.take();
+  char* low = s->low;
+  pool.give(s);
+  pool.trim(1);
+  ASSERT_TRUE(pool.trim(1));
+  volatile char* below = low - 1;
+  EXPECT_DEATH(*below = 1, "");
+  s = pool.take();
+  ASSERT_EQ(s->low, low);
+  EXPECT_TRUE(stack_pool::is_in_guard(*s, low - 1));
+  EXPECT_DEATH(*below = 1, "");
+  volatile char* lowest = low - stack_pool::guard_bytes;
+  EXPECT_DEATH(*lowest = 1, "");
+}
+
+TEST_F(stack_pool_test, trimming_leaves_alone_what_was_needed_since_the_last_time) {
+  const auto all = take_many(pool, 10);
+  EXPECT_TRUE(pool.trim(100)) << "none is free";
+  give_all(pool, all);
+  EXPECT_FALSE(pool.trim(100)) << "all were needed";
+  give_all(pool, take_many(pool, 6));
+  EXPECT_FALSE(pool.trim(100)) << "six of them were needed";
+  for (int i = 0; i < 6; ++i) EXPECT_NE(pool.take_batch(1), nullptr);
+  EXPECT_EQ(pool.take_batch(1), nullptr) << "four have gone";
+  EXPECT_EQ(pool.made(), 10U);
+}
+
+TEST_F(stack_pool_test, trimming_takes_no_more_at_once_than_it_may) {
+  give_all(pool, take_many(pool, 10));
+  pool.trim(100);
+  EXPECT_FALSE(pool.trim(4));
+  EXPECT_FALSE(pool.trim(4));
+  EXPECT_TRUE(pool.trim(4));
+  EXPECT_EQ(pool.take_batch(1), nullptr);
+}
+
+TEST_F(stack_pool_test, warm_stacks_are_taken_before_cold_ones_and_those_before_new_ones) {
+  const auto first = take_many(pool, 3);
+  const auto places = places_of(first);
+  give_all(pool, first);
+  pool.trim(100);
+  ASSERT_TRUE(pool.trim(100));
+  stack* warm = pool.take();
+  pool.give(warm);
+  EXPECT_EQ(pool.take(), warm);
+  pool.take();
+  pool.take();
+  EXPECT_EQ(pool.made(), 3U);
+  const stack* fresh = pool.take();
+  EXPECT_FALSE(places.contains({fresh->low, fresh->top}));
+  EXPECT_EQ(pool.made(), 4U);
+}
+
+TEST_F(stack_pool_test, the_figures_are_of_address_space_which_trimming_keeps) {
+  EXPECT_EQ(pool.made(), 0U);
+  EXPECT_EQ(pool.reserved_bytes(), 0U);
+  give_all(pool, take_many(pool, 65));
+  const std::uint64_t reserved = pool.reserved_bytes();
+  EXPECT_GE(reserved, 65 * (default_bytes + stack_pool::guard_bytes));
+  pool.trim(100);
+  EXPECT_TRUE(pool.trim(100));
+  EXPECT_EQ(pool.reserved_bytes(), reserved);
+  EXPECT_EQ(pool.made(), 65U);
+}
+
+TEST_F(stack_pool_test, trimming_beside_those_who_take_and_give_loses_no_stack) {
+  constexpr std::size_t each = 40;
+  std::atomic<int> running{2};
+  std::vector<std::thread> users;
+  for (int u = 0; u < 2; ++u) {
+    users.emplace_back([&] {
+      for (int round = 0; round < 200; ++round) {
+        const auto mine = take_many(pool, each);
+        for (stack* s : mine) *s->low = 1;
+        give_all(pool, mine);
+      }
+      --running;
+    });
+  }
+  while (running > 0) pool.trim(8);
+  for (std::thread& user : users) user.join();
+  EXPECT_LE(pool.made(), 2 * each);
+  const auto all = take_many(pool, 2 * each);
+  EXPECT_EQ(places_of(all).size(), 2 * each);
+  EXPECT_EQ(pool.made(), 2 * each) << "all that were made were there";
 }
 
 TEST_F(stack_pool_test, no_address_space_is_null_and_not_the_end) {

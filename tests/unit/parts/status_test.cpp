@@ -4,7 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <string>
+#include <thread>
 #include <vector>
 
 using sley::parts::is_legal;
@@ -41,6 +43,29 @@ TEST(status, the_table_has_seven_transitions_and_each_is_made) {
     }
   }
   EXPECT_EQ(legal, 7);
+}
+
+TEST(status, only_one_of_them_is_waiting) {
+  for (const status s : all) {
+    status_word word;
+    bring_to(word, s);
+    EXPECT_EQ(word.is_waiting(), s == status::waiting) << name_of(s);
+  }
+}
+
+TEST(status, who_sees_that_it_waits_sees_what_was_saved_before) {
+  for (int round = 0; round < 200; ++round) {
+    status_word word;
+    bring_to(word, status::running);
+    int saved = 0;
+    std::thread goroutine([&] {
+      saved = round + 1;
+      word.transition(status::running, status::waiting);
+    });
+    while (!word.is_waiting()) std::this_thread::yield();
+    EXPECT_EQ(saved, round + 1);
+    goroutine.join();
+  }
 }
 
 TEST(status_death_test, a_transition_from_another_status_aborts_with_the_names) {

@@ -9,14 +9,16 @@ using sley::parts::wake_gate;
 namespace {
 
 wake_gate& started(wake_gate& gate, std::uint32_t procs, std::uint32_t busy) {
-  gate.start(procs);
+  gate.set_procs(procs);
+  gate.add_idle(procs);
   for (std::uint32_t i = 0; i < busy; ++i) gate.leave_idle();
   return gate;
 }
 
 TEST(wake_gate, starts_with_all_processors_idle) {
   wake_gate gate;
-  gate.start(256);
+  gate.set_procs(256);
+  gate.add_idle(256);
   EXPECT_EQ(gate.idle(), 256U);
   EXPECT_EQ(gate.searching(), 0U);
   EXPECT_FALSE(gate.is_paused());
@@ -92,6 +94,76 @@ TEST(wake_gate, while_paused_nobody_is_woken_and_who_goes_idle_is_told) {
   gate.resume();
   EXPECT_FALSE(gate.is_paused());
   EXPECT_TRUE(gate.wake_needed());
+}
+
+TEST(wake_gate, while_stopped_nobody_is_woken_and_who_goes_idle_is_told) {
+  wake_gate gate;
+  started(gate, 2, 1);
+  EXPECT_FALSE(gate.is_halted());
+  gate.stop();
+  EXPECT_TRUE(gate.is_halted());
+  EXPECT_FALSE(gate.is_paused());
+  EXPECT_FALSE(gate.wake_needed());
+  EXPECT_FALSE(gate.claim_search());
+  EXPECT_TRUE(gate.go_idle(false));
+  EXPECT_EQ(gate.idle(), 2U);
+  gate.restart();
+  EXPECT_FALSE(gate.is_halted());
+  EXPECT_TRUE(gate.wake_needed());
+}
+
+TEST(wake_gate, is_halted_until_it_is_neither_paused_nor_stopped) {
+  for (const bool stop_is_first_to_end : {false, true}) {
+    wake_gate gate;
+    started(gate, 2, 1);
+    gate.pause();
+    gate.stop();
+    EXPECT_TRUE(gate.is_paused());
+    stop_is_first_to_end ? gate.restart() : gate.resume();
+    EXPECT_TRUE(gate.is_halted());
+    EXPECT_EQ(gate.is_paused(), stop_is_first_to_end);
+    EXPECT_FALSE(gate.wake_needed());
+    stop_is_first_to_end ? gate.resume() : gate.restart();
+    EXPECT_FALSE(gate.is_halted());
+    EXPECT_TRUE(gate.wake_needed());
+  }
+}
+
+// As when the number of processors changes: the searchers have gone before.
+TEST(wake_gate, another_number_of_processors_counts_for_who_searches_and_who_is_idle) {
+  wake_gate gate;
+  started(gate, 2, 2);
+  gate.stop();
+  gate.set_procs(8);
+  gate.add_idle(6);
+  gate.restart();
+  EXPECT_EQ(gate.idle(), 6U);
+  ASSERT_TRUE(gate.start_searching());
+  EXPECT_FALSE(gate.start_searching()) << "two are busy";
+  EXPECT_TRUE(gate.found_work());
+  gate.stop();
+  gate.remove_idle(5);
+  gate.set_procs(3);
+  gate.restart();
+  EXPECT_EQ(gate.idle(), 1U);
+  gate.leave_idle();
+  EXPECT_EQ(gate.idle(), 0U);
+  ASSERT_TRUE(gate.start_searching());
+  ASSERT_TRUE(gate.start_searching());
+  EXPECT_FALSE(gate.start_searching()) << "three are busy";
+}
+
+TEST(wake_gate, counts_up_to_as_many_processors_as_there_can_be) {
+  wake_gate gate;
+  gate.set_procs(256);
+  gate.add_idle(256);
+  gate.pause();
+  gate.stop();
+  EXPECT_EQ(gate.idle(), 256U);
+  gate.remove_idle(256);
+  EXPECT_EQ(gate.idle(), 0U);
+  EXPECT_TRUE(gate.is_paused());
+  EXPECT_EQ(gate.searching(), 0U);
 }
 
 }  // namespace

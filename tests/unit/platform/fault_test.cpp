@@ -8,6 +8,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <thread>
+#include <vector>
+
+#include <sys/mman.h>
 
 #include "platform/os.hpp"
 
@@ -63,6 +66,62 @@ TEST(fault, a_thread_gets_an_alternate_stack_and_keeps_the_one_it_has) {
     sigaltstack(nullptr, &second);
     EXPECT_EQ(second.ss_sp, first.ss_sp);
   }).join();
+}
+
+bool has_alternate_stack() {
+  stack_t current = {};
+  sigaltstack(nullptr, &current);
+  return (current.ss_flags & SS_DISABLE) == 0;
+}
+
+bool is_mapped(void* page) {
+  unsigned char resident = 0;
+  return mincore(page, 1, &resident) == 0;
+}
+
+// In a thread that has no alternate stack, as sanitizers give it one.
+template <class F>
+void in_a_bare_thread(F f) {
+  std::thread([&f] {
+    stack_t none = {};
+    none.ss_flags = SS_DISABLE;
+    stack_t before = {};
+    sigaltstack(&none, &before);
+    f();
+    sigaltstack(&before, nullptr);
+  }).join();
+}
+
+TEST(fault, the_alternate_stack_of_a_thread_can_be_given_back) {
+  in_a_bare_thread([] {
+    EXPECT_FALSE(has_alternate_stack());
+    void* ours = platform::use_alternate_signal_stack();
+    ASSERT_NE(ours, nullptr);
+    EXPECT_TRUE(has_alternate_stack());
+    EXPECT_TRUE(is_mapped(ours));
+    EXPECT_EQ(platform::use_alternate_signal_stack(), nullptr) << "it has one";
+    platform::drop_alternate_signal_stack(nullptr);
+    EXPECT_TRUE(has_alternate_stack()) << "nothing was ours";
+    platform::drop_alternate_signal_stack(ours);
+    EXPECT_FALSE(has_alternate_stack());
+    EXPECT_FALSE(is_mapped(ours));
+  });
+}
+
+TEST(fault, a_thread_keeps_the_alternate_stack_that_its_program_has_given_it) {
+  in_a_bare_thread([] {
+    std::vector<char> memory(64 * 1024);
+    stack_t theirs = {};
+    theirs.ss_sp = memory.data();
+    theirs.ss_size = memory.size();
+    ASSERT_EQ(sigaltstack(&theirs, nullptr), 0);
+    void* ours = platform::use_alternate_signal_stack();
+    EXPECT_EQ(ours, nullptr);
+    platform::drop_alternate_signal_stack(ours);
+    stack_t now = {};
+    sigaltstack(nullptr, &now);
+    EXPECT_EQ(now.ss_sp, memory.data());
+  });
 }
 
 }  // namespace

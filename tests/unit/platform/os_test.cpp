@@ -5,17 +5,27 @@
 #include <gtest/gtest.h>
 #include <pthread.h>
 #include <sched.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <thread>
 
 #include <sley/detail/atomic.hpp>
 
+#include "support/threads.hpp"
+
 namespace platform = sley::platform;
+using sley_test::spin_until;
 
 namespace {
 
@@ -118,6 +128,135 @@ TEST(os_threads, a_thread_runs_with_the_mask_of_its_maker) {
   EXPECT_EQ(sigismember(&after, SIGUSR1), 0);
 }
 
+// A thread that sleeps in the kernel from its beginning to its end, or computes all that time.
+class busy_or_asleep {
+ public:
+  explicit busy_or_asleep(bool asleep)
+      : thread_([this, asleep] {
+          id_ = platform::current_thread_id();
+          char byte = 0;
+          if (asleep) {
+            EXPECT_EQ(read(ends_[0], &byte, 1), 0);
+          } else {
+            while (!stop_) {
+            }
+          }
+        }) {
+    while (id_ == 0) platform::yield_thread();
+  }
+  ~busy_or_asleep() {
+    stop_ = true;
+    close(ends_[1]);
+    thread_.join();
+    close(ends_[0]);
+  }
+  busy_or_asleep(const busy_or_asleep&) = delete;
+  busy_or_asleep& operator=(const busy_or_asleep&) = delete;
+  std::int32_t id() const { return id_; }
+
+ private:
+  struct pipe_ends : std::array<int, 2> {
+    pipe_ends() { EXPECT_EQ(pipe(data()), 0); }
+  };
+  pipe_ends ends_;
+  std::atomic<bool> stop_{false};
+  std::atomic<std::int32_t> id_{0};
+  std::thread thread_;
+};
+
+std::int32_t id_of_a_thread_that_has_ended() {
+  std::int32_t id = 0;
+  std::thread([&id] { id = platform::current_thread_id(); }).join();
+  // A moment after its join.
+  EXPECT_TRUE(spin_until([id] { return platform::thread_cpu_ns(id) == -1; }));
+  return id;
+}
+
+TEST(os_threads, each_has_a_number_of_its_own_which_is_the_kernels) {
+  EXPECT_EQ(platform::current_thread_id(), gettid());
+  const busy_or_asleep other(true);
+  EXPECT_NE(other.id(), 0);
+  EXPECT_NE(other.id(), platform::current_thread_id());
+}
+
+TEST(os_threads, the_cpu_time_of_one_grows_while_it_computes) {
+  const busy_or_asleep other(false);
+  for (const std::int32_t id : {other.id(), platform::current_thread_id()}) {
+    const std::int64_t before = platform::thread_cpu_ns(id);
+    EXPECT_GE(before, 0);
+    EXPECT_TRUE(spin_until([&] { return platform::thread_cpu_ns(id) >= before + 10 * ms; }));
+  }
+}
+
+TEST(os_threads, the_cpu_time_of_one_stands_still_while_it_sleeps) {
+  const busy_or_asleep other(true);
+  EXPECT_TRUE(spin_until([&] { return platform::is_thread_asleep(other.id()); }));
+  platform::sleep_ns(ms);  // so that it is off its CPU as well
+  const std::int64_t before = platform::thread_cpu_ns(other.id());
+  const std::int64_t own_before = platform::thread_cpu_ns(platform::current_thread_id());
+  platform::sleep_ns(50 * ms);
+  EXPECT_EQ(platform::thread_cpu_ns(other.id()), before);
+  EXPECT_LT(platform::thread_cpu_ns(platform::current_thread_id()), own_before + 10 * ms);
+}
+
+TEST(os_threads, one_is_asleep_while_it_is_in_the_kernel_for_long_and_not_while_it_computes) {
+  const busy_or_asleep sleeper(true);
+  EXPECT_TRUE(spin_until([&] { return platform::is_thread_asleep(sleeper.id()); }));
+  const busy_or_asleep worker(false);
+  for (int i = 0; i < 1000; ++i) {
+    ASSERT_FALSE(platform::is_thread_asleep(platform::current_thread_id()));
+    ASSERT_FALSE(platform::is_thread_asleep(worker.id())) << "it may have to wait for a CPU";
+    ASSERT_TRUE(platform::is_thread_asleep(sleeper.id()));
+  }
+}
+
+TEST(os_threads, nothing_is_known_of_one_that_has_ended_and_errno_is_kept) {
+  const std::int32_t id = id_of_a_thread_that_has_ended();
+  errno = EBUSY;
+  EXPECT_EQ(platform::thread_cpu_ns(id), -1);
+  EXPECT_FALSE(platform::is_thread_asleep(id));
+  EXPECT_EQ(errno, EBUSY);
+}
+
+TEST(os_threads, all_of_the_process_are_counted) {
+  id_of_a_thread_that_has_ended();  // the last of the tests before
+  const std::uint32_t before = platform::count_threads();
+  EXPECT_GE(before, 1U);
+  {
+    const busy_or_asleep one(true);
+    EXPECT_EQ(platform::count_threads(), before + 1);
+    const busy_or_asleep two(false);
+    EXPECT_EQ(platform::count_threads(), before + 2);
+  }
+  EXPECT_TRUE(spin_until([=] { return platform::count_threads() == before; }));
+}
+
+TEST(os_threads, exact_timers_are_those_of_the_calling_thread) {
+  std::thread([] {
+    platform::set_exact_timers();
+    EXPECT_EQ(prctl(PR_GET_TIMERSLACK), 1);
+  }).join();
+  EXPECT_NE(prctl(PR_GET_TIMERSLACK), 1);
+}
+
+TEST(os_threads, short_slices_are_a_mere_wish) {
+  std::thread([] {
+    const int before = sched_getscheduler(0);
+    errno = EBUSY;
+    platform::ask_for_short_slices();
+    EXPECT_EQ(errno, EBUSY);
+    EXPECT_EQ(sched_getscheduler(0), before);
+  }).join();
+}
+
+TEST(os_process_death_test, ends_with_its_status_and_without_destructors) {
+  const auto dies = [] {
+    std::atexit([] { std::_Exit(3); });
+    platform::end_process(5);
+  };
+  EXPECT_EXIT(dies(), testing::ExitedWithCode(5), "");
+}
+
 TEST(os_threads, available_cpus_follows_the_affinity_of_the_process) {
   cpu_set_t all;
   ASSERT_EQ(sched_getaffinity(0, sizeof(all), &all), 0);
@@ -148,6 +287,24 @@ TEST(os_memory, more_than_there_can_be_is_null) {
   EXPECT_EQ(
       platform::map_memory(SIZE_MAX / 2 / platform::page_bytes() * platform::page_bytes(), false),
       nullptr);
+}
+
+TEST(os_memory, discarded_pages_are_zero_when_they_are_touched_again_and_their_neighbours_stay) {
+  const std::size_t page = platform::page_bytes();
+  auto* start = static_cast<char*>(platform::map_memory(4 * page, true));
+  ASSERT_NE(start, nullptr);
+  std::memset(start, 1, 4 * page);
+  errno = EBUSY;
+  platform::discard_memory(start + page, 2 * page);
+  EXPECT_EQ(errno, EBUSY);
+  unsigned char resident[4] = {};
+  ASSERT_EQ(mincore(start, 4 * page, resident), 0);
+  for (std::size_t i = 0; i < 4; ++i) EXPECT_EQ(resident[i] & 1, i == 0 || i == 3) << i;
+  for (std::size_t i = 0; i < 4 * page; ++i) {
+    ASSERT_EQ(start[i], i < page || i >= 3 * page ? 1 : 0) << i;
+  }
+  std::memset(start, 2, 4 * page);
+  platform::unmap_memory(start, 4 * page);
 }
 
 TEST(os_memory_death_test, a_guard_faults_and_its_neighbours_do_not) {

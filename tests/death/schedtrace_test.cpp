@@ -1,0 +1,211 @@
+// SLEYDEBUG=schedtrace=N prints a line about the scheduler every N ms, scheddetail=1 the state of
+// every P, M and G below it, on stderr and in Go's format. A setting that makes no sense is one
+// line, and nothing else changes.
+#include "support/child.hpp"
+#include "support/harness.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdlib>
+#include <iterator>
+#include <regex>
+#include <sstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+using sley::chan;
+using sley_test::lines_of;
+using sley_test::occurrences;
+using sley_test::run_child;
+namespace this_goroutine = sley::this_goroutine;
+using namespace std::chrono_literals;
+
+namespace {
+
+int matches(const std::vector<std::string>& lines, const std::string& pattern) {
+  const std::regex regex(pattern);
+  return static_cast<int>(std::count_if(lines.begin(), lines.end(), [&](const std::string& line) {
+    return std::regex_match(line, regex);
+  }));
+}
+
+// The numbers between the brackets that follow a text.
+std::vector<long> numbers_after(const std::string& line, const std::string& text) {
+  const std::size_t start = line.find(text + "[ ");
+  if (start == std::string::npos) return {};
+  std::istringstream list(line.substr(start + text.size() + 2));
+  return {std::istream_iterator<long>(list), {}};
+}
+
+long number_after(const std::string& line, const std::string& text) {
+  const std::size_t start = line.find(text);
+  return start == std::string::npos ? -1 : std::atol(line.c_str() + start + text.size());
+}
+
+std::string head() {
+  return "SCHED ([0-9]+)ms: gomaxprocs=[0-9]+ idleprocs=[0-9]+ threads=[0-9]+ "
+         "spinningthreads=[0-9]+ needspinning=[01] idlethreads=[0-9]+ runqueue=[0-9]+";
+}
+std::string summary_line() { return head() + " \\[ ([0-9]+ )+\\] schedticks=\\[ ([0-9]+ )+\\]"; }
+std::string detail_line() {
+  return head() +
+         " gcwaiting=(true|false) nmidlelocked=[0-9]+ stopwait=[0-9]+ sysmonwait=(true|false)";
+}
+std::string p_line() {
+  return "  P[0-9]+: status=[0-9]+ schedtick=[0-9]+ syscalltick=[0-9]+ m=([0-9]+|nil) "
+         "runqsize=[0-9]+ gfreecnt=[0-9]+ timerslen=[0-9]+";
+}
+std::string m_line() {
+  return "  M[0-9]+: p=([0-9]+|nil) curg=([0-9]+|nil) mallocing=-?[0-9]+ throwing=-?[0-9]+ "
+         "preemptoff=[^ ]* locks=[0-9]+ dying=-?[0-9]+ spinning=(true|false) "
+         "blocked=(true|false) lockedg=([0-9]+|nil)";
+}
+std::string g_line() {
+  return "  G[0-9]+: status=[0-9]+\\([^=]*\\) m=([0-9]+|nil) lockedm=([0-9]+|nil)";
+}
+
+}  // namespace
+
+// Busy, idle, and with another number of processors.
+CHILD_MAIN(works_and_sleeps) {
+  return sley::run([] {
+    const auto busy_until = std::chrono::steady_clock::now() + 100ms;
+    while (std::chrono::steady_clock::now() < busy_until) {
+      sley::wait_group group;
+      for (int i = 0; i < 20; ++i) group.go([] { this_goroutine::yield(); });
+      group.wait();
+    }
+    this_goroutine::sleep_for(100ms);
+    sley::runtime::set_max_procs(2);
+    this_goroutine::sleep_for(100ms);
+    return 7;
+  });
+}
+
+TEST(schedtrace, prints_a_line_of_gos_format_every_so_many_milliseconds) {
+  const auto child =
+      run_child("works_and_sleeps", {{"SLEYDEBUG", "schedtrace=10"}, {"SLEY_MAXPROCS", "4"}});
+  EXPECT_EQ(child.status, 7) << child;
+  const auto lines = lines_of(child.err);
+  ASSERT_GE(lines.size(), 5u) << child;
+  EXPECT_EQ(matches(lines, summary_line()), static_cast<int>(lines.size())) << child;
+  EXPECT_EQ(lines[0].rfind("SCHED 0ms: gomaxprocs=4 ", 0), 0u) << "the first: " << child;
+  long before_ms = -10;
+  for (const std::string& line : lines) {
+    const long ms = number_after(line, "SCHED ");
+    EXPECT_GE(ms, before_ms + 9) << line;  // whole milliseconds of two readings
+    before_ms = ms;
+  }
+}
+
+TEST(schedtrace, has_two_figures_for_each_processor) {
+  const auto child =
+      run_child("works_and_sleeps", {{"SLEYDEBUG", "schedtrace=10"}, {"SLEY_MAXPROCS", "4"}});
+  std::vector<long> ticks_before;
+  bool ticked = false;
+  long last_procs = 0;
+  for (const std::string& line : lines_of(child.err)) {
+    const long procs = number_after(line, "gomaxprocs=");
+    const auto ticks = numbers_after(line, "schedticks=");
+    EXPECT_EQ(numbers_after(line, " ").size(), static_cast<std::size_t>(procs)) << line;
+    EXPECT_EQ(ticks.size(), static_cast<std::size_t>(procs)) << line;
+    for (std::size_t i = 0; i < std::min(ticks.size(), ticks_before.size()); ++i) {
+      EXPECT_GE(ticks[i], ticks_before[i]) << line;
+      ticked = ticked || ticks[i] > ticks_before[i];
+    }
+    EXPECT_LE(number_after(line, "idleprocs="), procs) << line;
+    EXPECT_LE(number_after(line, "idlethreads="), number_after(line, " threads=")) << line;
+    ticks_before = ticks;
+    last_procs = procs;
+  }
+  EXPECT_TRUE(ticked) << child;
+  EXPECT_EQ(last_procs, 2) << "after set_max_procs: " << child;
+}
+
+// One goroutine of each kind, for as long as some lines take.
+CHILD_MAIN(shows_goroutines) {
+  return sley::run([] {
+    const chan<void> over;
+    std::atomic<bool> stop{false};
+    sley::wait_group group;
+    group.go([=] { over.receive(); });
+    group.go([=] {
+      const sley::os_thread_lock lock;
+      over.receive();
+    });
+    group.go([] { sley::blocking([] { usleep(100'000); }); });
+    group.go([&stop] {
+      while (!stop) {
+      }
+    });
+    this_goroutine::sleep_for(100ms);
+    stop = true;
+    over.close();
+    group.wait();
+    return 7;
+  });
+}
+
+TEST(schedtrace, in_detail_shows_every_p_m_and_g) {
+  const auto child = run_child(
+      "shows_goroutines", {{"SLEYDEBUG", "schedtrace=10,scheddetail=1"}, {"SLEY_MAXPROCS", "3"}});
+  EXPECT_EQ(child.status, 7) << child;
+  const auto lines = lines_of(child.err);
+  const int times = matches(lines, detail_line());
+  EXPECT_GE(times, 3) << child;
+  EXPECT_EQ(matches(lines, p_line()), 3 * times) << child;
+  EXPECT_GE(matches(lines, m_line()), 2 * times) << child;
+  EXPECT_GE(matches(lines, g_line()), 2 * times) << child;
+  EXPECT_EQ(matches(lines, detail_line() + "|" + p_line() + "|" + m_line() + "|" + g_line()),
+            static_cast<int>(lines.size()))
+      << child;
+  EXPECT_EQ(lines.empty() ? "" : lines[0].substr(0, 11), "SCHED 0ms: ") << child;
+  EXPECT_GE(matches(lines, "  G1: status=[0-9]+\\(sleep\\) m=.*"), 1) << child;
+  EXPECT_GE(matches(lines, "  G[0-9]+: status=[0-9]+\\(chan receive\\) .* lockedm=nil"), 1)
+      << child;
+  EXPECT_GE(matches(lines, "  G[0-9]+: status=[0-9]+\\(chan receive\\) .* lockedm=[0-9]+"), 1)
+      << child;
+  EXPECT_GE(matches(lines, "  M[0-9]+: .* lockedg=[0-9]+"), 1) << child;
+  EXPECT_GE(matches(lines, "  M[0-9]+: p=[0-9]+ curg=[0-9]+ .*"), 1) << child;
+}
+
+// The state comes as a whole, though the lines are many. (The first may be so early that there is
+// neither an M nor a G yet.)
+TEST(schedtrace, in_detail_comes_in_order) {
+  const auto child = run_child(
+      "shows_goroutines", {{"SLEYDEBUG", "scheddetail=1,schedtrace=10"}, {"SLEY_MAXPROCS", "3"}});
+  std::string kinds;
+  for (const std::string& line : lines_of(child.err)) {
+    kinds += line[0] == 'S' ? 'S' : line.size() > 2 ? line[2] : '?';
+  }
+  EXPECT_TRUE(std::regex_match(kinds, std::regex("(SPPPM*G*)+"))) << kinds << "\n" << child;
+}
+
+TEST(schedtrace, is_silent_unless_asked_for) {
+  for (const char* setting : {"", "schedtrace=0", "scheddetail=1", "scheddetail=0"}) {
+    const auto child = run_child("works_and_sleeps", {{"SLEYDEBUG", setting}});
+    EXPECT_EQ(child.status, 7) << setting << ": " << child;
+    EXPECT_EQ(child.err, "") << setting << ": " << child;
+    EXPECT_EQ(child.out, "") << setting << ": " << child;
+  }
+}
+
+TEST(schedtrace, a_setting_that_makes_no_sense_is_one_line) {
+  std::vector<std::thread> threads;
+  for (const char* setting :
+       {"schedtrace=abc", "schedtrace=-1", "schedtrace", "schedtrace=", "schedtrace=1x",
+        "nonsense=1", "nonsense", "scheddetail=maybe", "schedtrace=99999999999999999999"}) {
+    threads.emplace_back([setting] {
+      const auto child = run_child("works_and_sleeps", {{"SLEYDEBUG", setting}});
+      EXPECT_EQ(child.status, 7) << setting << ": " << child;
+      EXPECT_EQ(occurrences(child.err, "SLEYDEBUG"), 1) << setting << ": " << child;
+      EXPECT_EQ(occurrences(child.err, "\n"), 1) << setting << ": " << child;
+    });
+  }
+  for (auto& thread : threads) thread.join();
+}

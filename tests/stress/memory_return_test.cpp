@@ -1,0 +1,175 @@
+// Memory that stacks have used and use no more goes back to the system: what is below the frames of
+// goroutines that stay parked, and the stacks of those that have ended. Nobody wakes for it, and
+// what is on the stacks stays as it was.
+#include "support/child.hpp"
+#include "support/scale.hpp"
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <thread>
+
+using sley::chan;
+using sley_test::as_many_as_fit;
+using sley_test::at_most;
+using sley_test::eventually;
+using sley_test::print_memory;
+using sley_test::resident_memory;
+using sley_test::rounds;
+using sley_test::under_sanitizer;
+using sley_test::use_stack;
+using namespace std::chrono_literals;
+
+namespace {
+
+const std::size_t at_start = resident_memory();
+constexpr int deep_pages = 15;  // 64 KiB with the frames' own
+
+// A pattern in a frame, which only its owner knows.
+class pattern {
+ public:
+  explicit pattern(int seed) : seed_(static_cast<std::uint64_t>(seed)) {
+    for (std::size_t i = 0; i < words_.size(); ++i) words_[i] = word(i);
+  }
+  bool is_intact() const {
+    for (std::size_t i = 0; i < words_.size(); ++i) {
+      if (words_[i] != word(i)) return false;
+    }
+    return true;
+  }
+
+ private:
+  std::uint64_t word(std::size_t i) const { return (seed_ + i + 1) * 0x9e3779b97f4a7c15U; }
+
+  std::uint64_t seed_;
+  std::array<volatile std::uint64_t, 256> words_;  // 2 KiB
+};
+
+// Parks with so many frames full of values above, and looks whether they are the same after.
+[[gnu::noinline]] bool park_below(int frames, int seed, const chan<void>& release) {
+  const pattern here(seed + frames);
+  if (frames > 0) return park_below(frames - 1, seed, release) && here.is_intact();
+  release.receive();
+  return here.is_intact();
+}
+
+// Goroutines that have used 64 KiB of stack and park. Most of them need little of it any more; one
+// in ten parks at the deep end.
+class sleepers {
+ public:
+  explicit sleepers(int count) : count_(count) {
+    for (int i = 0; i < count; ++i) {
+      group_.go([this, i] {
+        EXPECT_EQ(use_stack(deep_pages), deep_pages);
+        arrived_.fetch_add(1, std::memory_order_relaxed);
+        if (park_below(i % 10 == 0 ? 20 : 0, i, release_)) {
+          intact_.fetch_add(1, std::memory_order_relaxed);
+        }
+        EXPECT_EQ(use_stack(deep_pages), deep_pages);  // there for use as before
+      });
+    }
+    EXPECT_TRUE(eventually([this] { return arrived_ == count_; }, 50s));
+  }
+  void wake() {
+    release_.close();
+    group_.wait();
+    EXPECT_EQ(intact_, count_) << "values on parked stacks have changed";
+  }
+
+ private:
+  int count_;
+  const chan<void> release_;
+  std::atomic<int> arrived_{0};
+  std::atomic<int> intact_{0};
+  sley::wait_group group_;
+};
+
+// Sleeps, in whatever way, until no more than that is resident. Sanitizers keep memory of their
+// own, so that there is nothing to see with them.
+template <class Sleep>
+void expect_fall(std::size_t limit, Sleep sleep) {
+  const auto start = std::chrono::steady_clock::now();
+  const auto passed = [start] {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  };
+  const double patience = under_sanitizer ? 1.0 : 20.0;
+  while (resident_memory() > limit && passed() < patience) sleep(50ms);
+  std::printf("after %.1f s%15s%6zu MiB resident, at most %zu wanted\n", passed(), "",
+              resident_memory() >> 20, limit >> 20);
+  if (!under_sanitizer) {
+    EXPECT_LE(resident_memory(), limit);
+  }
+}
+
+const auto sleep_in_the_library = [](auto time) { sley::this_goroutine::sleep_for(time); };
+const auto sleep_outside = [](auto time) { std::this_thread::sleep_for(time); };
+
+// Some memory for each, and some for the rest: records, stacks kept for those that come next.
+std::size_t limit_for(int goroutines, std::size_t bytes_each) {
+  return at_start + static_cast<std::size_t>(goroutines) * bytes_each + (32 << 20);
+}
+
+int how_many() { return as_many_as_fit(at_most(rounds(20'000)), 90 << 10); }
+
+}  // namespace
+
+CHILD_MAIN(parks_and_ends) {
+  return sley::run([] {
+    const int count = how_many();
+    {
+      sleepers crowd(count);
+      print_memory("parked on 64 KiB each");
+      const std::uint64_t parks = sley::runtime::read_stats().parks;
+      expect_fall(limit_for(count, 32 << 10), sleep_in_the_library);
+      EXPECT_LT(sley::runtime::read_stats().parks, parks + static_cast<std::uint64_t>(count))
+          << "they have woken";
+      crowd.wake();
+    }
+    print_memory("all returned");
+    expect_fall(limit_for(count, 12 << 10), sleep_in_the_library);
+    sleepers again(count / 10);
+    again.wake();
+    return sley_test::verdict();
+  });
+}
+
+// No goroutine and no thread of the program does anything meanwhile.
+CHILD_MAIN(parks_and_is_wholly_idle) {
+  const int count = how_many() / 4;
+  sleepers crowd(count);
+  print_memory("parked on 64 KiB each");
+  expect_fall(limit_for(count, 32 << 10), sleep_outside);
+  crowd.wake();
+  return sley_test::verdict();
+}
+
+// Both at the same time, for it takes each some seconds.
+TEST(memory_return, what_parked_and_ended_goroutines_do_not_need_is_given_back) {
+  sley_test::child_result idle;
+  std::thread second([&idle] { idle = sley_test::run_child("parks_and_is_wholly_idle"); });
+  const auto child = sley_test::run_child("parks_and_ends");
+  second.join();
+  std::printf("%sin a wholly idle process:\n%s", child.out.c_str(), idle.out.c_str());
+  EXPECT_EQ(child.status, 7) << child;
+  EXPECT_EQ(idle.status, 7) << idle;
+}
+
+// Given back while others are busy, some of it twice, and used again in between.
+GO_TEST(memory_return, goes_on_while_goroutines_come_wake_and_go) {
+  std::atomic<bool> stop{false};
+  sley::wait_group busy;
+  busy.go([&stop] {
+    while (!stop) {
+    }
+  });
+  for (int round = 0; round < 3; ++round) {
+    sleepers crowd(how_many() / 10);
+    sley::this_goroutine::sleep_for(round * 700ms);
+    crowd.wake();
+  }
+  stop = true;
+  busy.wait();
+}
