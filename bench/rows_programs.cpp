@@ -125,8 +125,7 @@ outcome parallel_for_uneven(int n) {
     for (std::size_t i = 0; i < slots.size(); ++i) slots[i] = uneven_task(i);
   });
   const std::uint64_t expected = sum();
-  slots.assign(slots.size(), 0);
-  outcome o = timed(n, [&] {
+  auto in_parallel = [&] {
     sley::wait_group wg;
     wg.add(n);
     for (std::size_t i = 0; i < slots.size(); ++i) {
@@ -137,9 +136,17 @@ outcome parallel_for_uneven(int n) {
     }
     wg.wait();
     check(sum() == expected, "checksum");
-  });
-  o.add("seq_ms=%.2f speedup_vs_seq=%.3f", milliseconds(sequential.wall),
-        milliseconds(sequential.wall) / milliseconds(o.wall));
+  };
+  slots.assign(slots.size(), 0);
+  const int procs = sley::runtime::set_max_procs(1);
+  const outcome one = timed(n, in_parallel);
+  sley::runtime::set_max_procs(procs);
+  slots.assign(slots.size(), 0);
+  outcome o = timed(n, in_parallel);
+  o.add("seq_ms=%.2f p1_ms=%.2f", milliseconds(sequential.wall), milliseconds(one.wall));
+  o.add("speedup_vs_seq=%.3f speedup_vs_p1=%.3f",
+        milliseconds(sequential.wall) / milliseconds(o.wall),
+        milliseconds(one.wall) / milliseconds(o.wall));
   return o;
 }
 

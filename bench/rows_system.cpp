@@ -3,13 +3,222 @@
 
 #include <sley/sley.hpp>
 
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <ctime>
+#include <string>
 #include <vector>
+
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 namespace bench {
 
 namespace {
+
+// What does it cost that a system call might have blocked?
+outcome syscall_overhead(int n) {
+  int bad = 0;
+  outcome o = timed(n, [&] {
+    for (int i = 0; i < n; ++i) {
+      if (sley::syscall(SYS_getppid) == -1) ++bad;
+    }
+  });
+  const outcome raw = timed(n, [&] {
+    for (int i = 0; i < n; ++i) {
+      if (::syscall(SYS_getppid) == -1) ++bad;
+    }
+  });
+  check(bad == 0, "getppid");
+  o.add("raw_ns=%.2f overhead_ns=%.2f", ns_each(raw.wall, n), ns_each(o.wall - raw.wall, n));
+  return o;
+}
+
+// Threads of this process, whoever made them.
+int thread_count() {
+  std::FILE* file = std::fopen("/proc/self/status", "r");
+  check(file != nullptr, "open status");
+  int threads = 0;
+  char line[256];
+  while (threads == 0 && std::fgets(line, sizeof line, file) != nullptr) {
+    if (std::sscanf(line, "Threads: %d", &threads) != 1) threads = 0;
+  }
+  std::fclose(file);
+  check(threads > 0, "Threads line");
+  return threads;
+}
+
+// 0 or the error. Not inlined: the goroutine may go on on another thread, and compilers remember in
+// a loop where errno was.
+[[gnu::noinline]] int nanosleep_error(timespec& left) {
+  return sley::syscall(SYS_nanosleep, &left, &left) == 0 ? 0 : errno;
+}
+
+// How long do a thousand calls take that block for 10 ms each, and how many threads are there for
+// it?
+outcome blocking_syscalls(int n) {
+  std::atomic<bool> stop{false};
+  std::atomic<int> peak{0};
+  sley::chan<void> sampled;
+  const int before = thread_count();
+  sley::go([&, sampled] {
+    while (!stop) {
+      peak = std::max(peak.load(), thread_count());
+      sley::this_goroutine::sleep_for(std::chrono::milliseconds(1));
+    }
+    sampled.close();
+  });
+  outcome o = timed(n, [&] {
+    sley::wait_group wg;
+    wg.add(n);
+    for (int i = 0; i < n; ++i) {
+      sley::go([&wg] {
+        timespec left = {.tv_sec = 0, .tv_nsec = 10'000'000};
+        int error = nanosleep_error(left);
+        while (error == EINTR) error = nanosleep_error(left);
+        check(error == 0, "nanosleep");
+        wg.done();
+      });
+    }
+    wg.wait();
+  });
+  stop = true;
+  sampled.receive();
+  const int after = thread_count();
+  o.add("threads_before=%d peak_threads=%d threads_after=%d", before, std::max(peak.load(), after),
+        after);
+  return o;
+}
+
+struct alignas(128) padded {
+  std::atomic<std::uint64_t> v{0};
+};
+
+// Goroutines that count without a call until they are told to stop.
+class hogs {
+ public:
+  explicit hogs(int count) : counts_(static_cast<std::size_t>(count)) {
+    group_.add(count);
+    for (padded& mine : counts_) {
+      sley::go([this, &mine] {
+        std::uint64_t x = 0;
+        while (!stop_.load(std::memory_order_relaxed)) ++x;
+        mine.v = x;
+        group_.done();
+      });
+    }
+  }
+
+  void stop() {
+    stop_ = true;
+    group_.wait();
+  }
+
+  const std::vector<padded>& counts() const { return counts_; }
+
+ private:
+  std::atomic<bool> stop_{false};
+  std::vector<padded> counts_;
+  sley::wait_group group_;
+};
+
+// How late does a sleeper wake when goroutines that never call anything hold all Ps?
+outcome preempt_latency(int n) {
+  constexpr nanoseconds pause = std::chrono::milliseconds(1);
+  const int procs = sley::runtime::max_procs();
+  hogs spinning(procs);
+  std::vector<nanoseconds> late(static_cast<std::size_t>(n));
+  nanoseconds sum{};
+  sley::chan<void> done;
+  outcome o = timed(n, [&] {
+    sley::go([&, done] {
+      for (nanoseconds& l : late) {
+        const clock::time_point start = clock::now();
+        sley::this_goroutine::sleep_for(pause);
+        l = clock::now() - start - pause;
+        sum += l;
+      }
+      done.close();
+    });
+    done.receive();
+  });
+  spinning.stop();
+  o.add("hogs=%d", procs);
+  o.cost = sum;  // one op costs its lateness
+  o.add_latencies("late_", late);
+  return o;
+}
+
+// How equally do four goroutines that never call anything share the Ps?
+outcome preempt_fairness(int seconds) {
+  constexpr int count = 4;
+  hogs spinning(count);
+  outcome o = timed(1, [&] {
+    sley::this_goroutine::sleep_for(std::chrono::seconds(seconds));
+    spinning.stop();
+  });
+  std::uint64_t least = UINT64_MAX, most = 0, total = 0;
+  for (const padded& hog : spinning.counts()) {
+    least = std::min(least, hog.v.load());
+    most = std::max(most, hog.v.load());
+    total += hog.v;
+  }
+  auto ratio = [](std::uint64_t a, std::uint64_t b) {
+    return static_cast<double>(a) / static_cast<double>(std::max<std::uint64_t>(b, 1));
+  };
+  std::string shares;
+  for (const padded& hog : spinning.counts()) {
+    char share[16];
+    std::snprintf(share, sizeof share, "%s%.3f", shares.empty() ? "" : ",", ratio(hog.v, total));
+    shares += share;
+  }
+  o.ops = static_cast<std::int64_t>(total);
+  o.add("hogs=%d max_min=%.3f shares=%s", count, ratio(most, least), shares.c_str());
+  return o;
+}
+
+// Of the whole process: those it asked for and those it did not.
+std::int64_t context_switches() {
+  rusage usage;
+  check(getrusage(RUSAGE_SELF, &usage) == 0, "getrusage");
+  return usage.ru_nvcsw + usage.ru_nivcsw;
+}
+
+// What does a process cost in which ten thousand goroutines wait and one wakes up each second?
+outcome idle_cpu(int seconds) {
+  constexpr int parked = 10'000;
+  sley::chan<void> gate;
+  sley::wait_group ready, wg;
+  ready.add(parked);
+  wg.add(parked);
+  for (int i = 0; i < parked; ++i) {
+    sley::go([&ready, &wg, gate] {
+      ready.done();
+      gate.receive();
+      wg.done();
+    });
+  }
+  ready.wait();
+  sley::this_goroutine::sleep_for(std::chrono::milliseconds(200));  // the last ones park
+  sley::ticker tick(std::chrono::seconds(1));
+  const std::int64_t switches_before = context_switches();
+  outcome o = timed(seconds, [&] {
+    for (int i = 0; i < seconds; ++i) check(tick.channel().receive().has_value(), "tick");
+  });
+  const std::int64_t switches = context_switches() - switches_before;
+  tick.stop();
+  gate.close();
+  wg.wait();
+  o.add("parked=%d ctxsw=%lld", parked, static_cast<long long>(switches));
+  o.cost = o.cpu;  // one op is one second of idling; it costs CPU time
+  return o;
+}
 
 // How old is a message when a goroutine in an otherwise idle process has woken up for it?
 outcome wake_latency(int n) {
@@ -46,6 +255,11 @@ outcome wake_latency(int n) {
 }
 
 constexpr workload rows[] = {
+    {"syscall_overhead", 5'000'000, 100'000, syscall_overhead},
+    {"blocking_syscalls", 1'000, 0, blocking_syscalls},
+    {"preempt_latency", 300, 0, preempt_latency},
+    {"preempt_fairness", 2, 0, preempt_fairness},
+    {"idle_cpu", 3, 0, idle_cpu},
     {"wake_latency", 2'000, 0, wake_latency},
 };
 
