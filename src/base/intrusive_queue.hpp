@@ -1,6 +1,8 @@
 // A singly linked FIFO through a pointer inside its elements. It owns nothing and takes no lock.
 #pragma once
 
+#include "base/peek.hpp"
+
 #include <cstddef>
 #include <utility>
 
@@ -11,6 +13,7 @@ class intrusive_queue {
  public:
   bool is_empty() const noexcept { return first_ == nullptr; }
   std::size_t size() const noexcept { return size_; }
+  std::size_t peek_size() const noexcept { return peek(size_); }  // anybody, for figures
   T* front() const noexcept { return first_; }
 
   void push_back(T* element) noexcept {

@@ -4,6 +4,8 @@
 // us.
 #pragma once
 
+#include "base/peek.hpp"
+
 #include <cstddef>
 #include <cstdint>
 
@@ -26,7 +28,8 @@ class timer_heap {
   ~timer_heap();
 
   bool is_empty() const noexcept { return size_ == 0; }
-  std::uint32_t size() const noexcept { return size_; }
+  // For figures, anybody may ask.
+  std::uint32_t size() const noexcept { return base::peek(size_); }
 
   // The element that is due first; null when empty.
   heap_place* first() const noexcept { return size_ == 0 ? nullptr : entries_[0].place; }

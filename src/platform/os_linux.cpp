@@ -5,6 +5,7 @@
 #include <sley/detail/lock.hpp>
 
 #include "base/check.hpp"
+#include "platform/sanitizer.hpp"
 
 #include <fcntl.h>
 #include <linux/futex.h>
@@ -67,8 +68,10 @@ void yield_thread() noexcept { sched_yield(); }
 void futex_wait(std::uint32_t* word, std::uint32_t expected, std::int64_t deadline_ns) noexcept {
   const int saved = errno;
   const timespec deadline = to_timespec(deadline_ns);
+  begin_sleep();
   syscall(SYS_futex, word, FUTEX_WAIT_BITSET | FUTEX_PRIVATE_FLAG, expected,
           deadline_ns == INT64_MAX ? nullptr : &deadline, nullptr, FUTEX_BITSET_MATCH_ANY);
+  end_sleep();
   errno = saved;
 }
 

@@ -1,4 +1,4 @@
-// What the sanitizers must be told when a thread changes stacks. Everything here is empty, and a
+// What the sanitizers must be told when a thread changes stacks or sleeps. Everything here is empty, and a
 // fiber_state holds nothing, in a build without them.
 //
 // The calls belong into the very frame that switches: a wrapper that returns between telling and
@@ -30,6 +30,7 @@
 #include <sanitizer/common_interface_defs.h>
 #endif
 #ifdef SLEY_TSAN
+#include <sanitizer/linux_syscall_hooks.h>
 #include <sanitizer/tsan_interface.h>
 #endif
 
@@ -46,6 +47,19 @@
 #endif
 
 namespace sley::platform {
+
+// Around a sleep in futex(2): the thread sanitizer keeps signals from a thread until that does
+// something it watches, unless it knows that the thread waits.
+[[gnu::always_inline]] inline void begin_sleep() noexcept {
+#ifdef __sanitizer_syscall_pre_futex
+  __sanitizer_syscall_pre_futex(0, 0, 0, 0, 0, 0);
+#endif
+}
+[[gnu::always_inline]] inline void end_sleep() noexcept {
+#ifdef __sanitizer_syscall_post_futex
+  __sanitizer_syscall_post_futex(0, 0, 0, 0, 0, 0, 0);
+#endif
+}
 
 // One for each stack that is switched to or from, a thread's own included.
 struct fiber_state {

@@ -3,6 +3,7 @@
 // may contradict each other.
 #include "runtime/sched_trace.hpp"
 
+#include "base/peek.hpp"
 #include "base/print.hpp"
 #include "runtime/options.hpp"
 #include "runtime/records.hpp"
@@ -13,6 +14,8 @@
 namespace sley::rt {
 
 namespace {
+
+using base::peek;
 
 constexpr int fd = 2;
 
@@ -90,43 +93,45 @@ void print_processor(long_line& line, const processor& p) noexcept {
   line.text(" syscalltick=").dec(m == nullptr ? 0 : m->border.calls());
   line.text(" m=").id(m != nullptr, m == nullptr ? 0 : m->id);
   line.text(" runqsize=").dec(p.queue.size());
-  line.text(" gfreecnt=").dec(p.dead.size());
+  line.text(" gfreecnt=").dec(p.dead.peek_size());
   line.text(" timerslen=").dec(p.timers.heap.size()).end();
 }
 
 void print_machine(long_line& line, const machine& m) noexcept {
-  const processor* p = m.p;
-  const goroutine* g = m.g;
+  const processor* p = peek(m.p);
+  const goroutine* g = peek(m.g);
   line.text("  M").dec(m.id).text(": p=").id(p != nullptr, p == nullptr ? 0 : p->id);
-  line.text(" curg=").id(g != nullptr, g == nullptr ? 0 : g->id);
+  line.text(" curg=").id(g != nullptr, g == nullptr ? 0 : peek(g->id));
   line.text(" mallocing=0 throwing=0 preemptoff= locks=").dec(m.border.is_inside() ? 1 : 0);
-  line.text(" dying=0 spinning=").boolean(m.is_searching);
+  line.text(" dying=0 spinning=").boolean(peek(m.is_searching));
   line.text(" blocked=").boolean(p == nullptr);
-  line.text(" lockedg=").id(m.locks != 0 && g != nullptr, g == nullptr ? 0 : g->id).end();
+  const bool is_locked = peek(m.locks) != 0 && g != nullptr;
+  line.text(" lockedg=").id(is_locked, is_locked ? peek(g->id) : 0).end();
 }
 
 const machine* machine_of(const goroutine& g) noexcept {
   if (g.status.get() != parts::status::running) return nullptr;
   for (machine* m = sched.machines.load_acquire("SC-1"); m != nullptr; m = m->next_all) {
-    if (m->g == &g) return m;
+    if (peek(m->g) == &g) return m;
   }
   return nullptr;
 }
 
 void print_goroutine(long_line& line, const goroutine& g) noexcept {
   const machine* m = machine_of(g);
-  const bool is_bound = (g.needs.load_relaxed() & needs_machine) != 0;
-  line.text("  G").dec(g.id).text(": status=").dec(number_of(g, m)).text("(");
-  if (g.status.get() == parts::status::waiting) line.text(g.reason);
+  const machine* bound_to =
+      (g.needs.load_relaxed() & needs_machine) != 0 ? peek(g.bound_to) : nullptr;
+  line.text("  G").dec(peek(g.id)).text(": status=").dec(number_of(g, m)).text("(");
+  if (g.status.get() == parts::status::waiting) line.text(peek(g.reason));
   line.text(") m=").id(m != nullptr, m == nullptr ? 0 : m->id);
-  line.text(" lockedm=").id(is_bound, is_bound ? g.bound_to->id : 0).end();
+  line.text(" lockedm=").id(bound_to != nullptr, bound_to == nullptr ? 0 : bound_to->id).end();
 }
 
 // Threads that wait for their locked goroutine to be made ready.
 std::uint64_t idle_locked() noexcept {
   std::uint64_t n = 0;
   for (machine* m = sched.machines.load_acquire("SC-1"); m != nullptr; m = m->next_all) {
-    if (m->waits.load_relaxed() && !m->is_foreign) ++n;
+    if (m->waits.load_relaxed() && !peek(m->is_foreign)) ++n;
   }
   return n;
 }
