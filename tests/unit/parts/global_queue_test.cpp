@@ -115,9 +115,9 @@ TEST(global_queue, what_is_extracted_is_counted_out_and_the_rest_stays_in_order)
   queue::list odd = q.extract([&e](const element* x) { return (x - e.data()) % 2 == 1; });
   EXPECT_EQ(odd.size(), 3U);
   EXPECT_EQ(q.size(), 3U);
-  for (const std::size_t i : {1, 3, 5}) EXPECT_EQ(odd.pop_front(), &e[i]);
+  for (const std::size_t i : {1U, 3U, 5U}) EXPECT_EQ(odd.pop_front(), &e[i]);
   EXPECT_TRUE(q.extract(nobody).is_empty());
-  for (const std::size_t i : {0, 2, 4}) EXPECT_EQ(q.pop(), &e[i]);
+  for (const std::size_t i : {0U, 2U, 4U}) EXPECT_EQ(q.pop(), &e[i]);
 }
 
 TEST(global_queue, who_goes_alone_is_a_share_for_himself_or_not_in_it) {
