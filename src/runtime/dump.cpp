@@ -5,6 +5,7 @@
 #include "runtime/dump.hpp"
 
 #include "base/check.hpp"
+#include "base/peek.hpp"
 #include "base/print.hpp"
 #include "platform/interrupt.hpp"
 #include "platform/os.hpp"
@@ -22,14 +23,16 @@ namespace sley::rt {
 
 namespace {
 
+using base::peek;  // who computes in user code goes on while we look
+
 constexpr std::int64_t patience_ns = 200'000'000;
 constexpr std::int64_t look_again_ns = 100'000;
 
 machine* thread_of(const goroutine* g) noexcept {
-  if ((g->needs.load_relaxed() & needs_machine) != 0) return g->bound_to;
+  if ((g->needs.load_relaxed() & needs_machine) != 0) return peek(g->bound_to);
   if (g->status.get() != parts::status::running) return nullptr;
   for (machine* m = sched.machines.load_acquire("SC-1"); m != nullptr; m = m->next_all) {
-    if (m->g == g) return m;
+    if (peek(m->g) == g) return m;
   }
   return nullptr;
 }
@@ -132,18 +135,18 @@ class printer {
 };
 
 std::string_view state_of(const goroutine* g, const machine* thread) noexcept {
-  if (g->status.get() == parts::status::waiting) return g->reason;
+  if (g->status.get() == parts::status::waiting) return peek(g->reason);
   if (thread != nullptr && thread->border.call() != 0) return "syscall";
   return parts::name_of(g->status.get());
 }
 
 bool is_locked(const machine* m) noexcept {
-  return m != nullptr && m->locks > (m->has_left_call ? 1U : 0U);
+  return m != nullptr && peek(m->locks) > (peek(m->has_left_call) ? 1U : 0U);
 }
 
 void print_header(const goroutine* g, const machine* thread, int fd) noexcept {
   base::line_writer line;
-  line.text("goroutine ").dec(g->id);
+  line.text("goroutine ").dec(peek(g->id));
   if (!g->name().empty()) line.text(" \"").text(g->name()).text("\"");
   line.text(" [").text(state_of(g, thread));
   if (g->status.get() == parts::status::waiting) {
