@@ -7,7 +7,7 @@ option(SLEY_INSTALL "make `cmake --install` install sley" ${PROJECT_IS_TOP_LEVEL
 option(SLEY_TESTS "build the tests" ${PROJECT_IS_TOP_LEVEL})
 option(SLEY_BENCH "build the benchmarks" ${PROJECT_IS_TOP_LEVEL})
 option(SLEY_EXAMPLES "build the examples" ${PROJECT_IS_TOP_LEVEL})
-option(SLEY_MODELS "build the models that explore the interleavings of single parts (needs relacy)" OFF)
+option(SLEY_MODELS "build the models of single parts, which try all interleavings, and nothing else" OFF)
 
 set(SLEY_SANITIZE "" CACHE STRING "sanitizers for everything built here: empty, address,undefined or thread")
 set_property(CACHE SLEY_SANITIZE PROPERTY STRINGS "" "address,undefined" "thread")
@@ -49,8 +49,12 @@ if(PROJECT_IS_TOP_LEVEL)
   if(NOT DEFINED CMAKE_CXX_COMPILER_LAUNCHER)
     find_program(SLEY_CCACHE ccache)
     mark_as_advanced(SLEY_CCACHE)
+    # Without these words it caches nothing that uses a precompiled header (tests/CMakeLists.txt):
+    # it would not see a macro that is defined before the header is included, which happens nowhere
+    # here, nor __TIME__ in the header.
     if(SLEY_CCACHE)
-      set(CMAKE_CXX_COMPILER_LAUNCHER "${SLEY_CCACHE}")
+      set(CMAKE_CXX_COMPILER_LAUNCHER
+        "${CMAKE_COMMAND}" -E env CCACHE_SLOPPINESS=pch_defines,time_macros "${SLEY_CCACHE}")
     endif()
   endif()
 endif()

@@ -2,6 +2,7 @@
 // 2. A child says when its last goroutine is about to wait.
 #include "support/child.hpp"
 #include "support/harness.hpp"
+#include "support/text.hpp"
 
 #include <unistd.h>
 
@@ -13,7 +14,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <iterator>
-#include <regex>
 #include <string>
 #include <thread>
 #include <vector>
@@ -54,9 +54,9 @@ ending run_to_the_end(const std::string& name, const sley_test::environment& add
   ending result;
   result.child = run_child(name, additions);
   const std::int64_t ended = now_ns();
-  std::smatch match;
-  if (std::regex_search(result.child.out, match, std::regex("asleep at ([0-9]+)\n"))) {
-    result.took = std::chrono::nanoseconds(ended - std::stoll(match[1]));
+  const auto asleep = sley_test::groups_of(result.child.out, "asleep at ([0-9]+)$");
+  if (!asleep.empty()) {
+    result.took = std::chrono::nanoseconds(ended - std::stoll(asleep[1]));
   } else {
     ADD_FAILURE() << "says nothing: " << result.child;
   }
@@ -79,9 +79,9 @@ child_result expect_deadlock(const std::string& name, const char* message = all_
 // `goroutine N [state]:`, with the number of the main goroutine or another's.
 int headers(const child_result& child, bool is_main, const std::string& state) {
   int count = 0;
-  const std::regex header("(^|\n)goroutine ([0-9]+) \\[([^\\]]*)\\]:\n");
-  for (std::sregex_iterator i(child.err.begin(), child.err.end(), header), end; i != end; ++i) {
-    if (((*i)[2] == "1") == is_main && (*i)[3] == state) ++count;
+  for (const std::string& line : sley_test::lines_of(child.err)) {
+    const auto header = sley_test::groups_of(line, "^goroutine ([0-9]+) \\[([^]]*)]:$");
+    if (!header.empty() && (header[1] == "1") == is_main && header[2] == state) ++count;
   }
   return count;
 }
@@ -400,7 +400,7 @@ TEST_F(deadlock, of_a_foreign_main_thread_is_found) {
   // There are no goroutines at all, which is as good a way to say it.
   const ending alone = run_to_the_end("a_foreign_main_waits");
   EXPECT_EQ(alone.child.status, 2) << alone.child;
-  EXPECT_TRUE(std::regex_search(alone.child.err, std::regex("fatal error: [^\n]*deadlock!")))
+  EXPECT_TRUE(sley_test::contains_match(alone.child.err, "fatal error: .*deadlock!"))
       << alone.child;
   EXPECT_LE(alone.took, detector_limit);
   expect_others(expect_deadlock("a_foreign_main_waits_beside_goroutines"), "chan send", 3);

@@ -3,6 +3,7 @@
 // line, and nothing else changes.
 #include "support/child.hpp"
 #include "support/harness.hpp"
+#include "support/text.hpp"
 
 #include <unistd.h>
 
@@ -12,7 +13,6 @@
 #include <cstddef>
 #include <cstdlib>
 #include <iterator>
-#include <regex>
 #include <sstream>
 #include <string>
 #include <thread>
@@ -28,9 +28,8 @@ using namespace std::chrono_literals;
 namespace {
 
 int matches(const std::vector<std::string>& lines, const std::string& pattern) {
-  const std::regex regex(pattern);
   return static_cast<int>(std::count_if(lines.begin(), lines.end(), [&](const std::string& line) {
-    return std::regex_match(line, regex);
+    return sley_test::matches(line, pattern);
   }));
 }
 
@@ -183,7 +182,7 @@ TEST(schedtrace, in_detail_comes_in_order) {
   for (const std::string& line : lines_of(child.err)) {
     kinds += line[0] == 'S' ? 'S' : line.size() > 2 ? line[2] : '?';
   }
-  EXPECT_TRUE(std::regex_match(kinds, std::regex("(SPPPM*G*)+"))) << kinds << "\n" << child;
+  EXPECT_TRUE(sley_test::matches(kinds, "(SPPPM*G*)+")) << kinds << "\n" << child;
 }
 
 TEST(schedtrace, is_silent_unless_asked_for) {

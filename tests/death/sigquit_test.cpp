@@ -3,13 +3,13 @@
 #include "support/child.hpp"
 #include "support/dump.hpp"
 #include "support/harness.hpp"
+#include "support/text.hpp"
 
 #include <atomic>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <ctime>
-#include <regex>
 #include <string>
 #include <thread>
 
@@ -21,6 +21,7 @@ using sley_test::child_result;
 using sley_test::expect_frame;
 using sley_test::find;
 using sley_test::goroutines_in;
+using sley_test::matches;
 using sley_test::not_a_tail_call;
 using sley_test::occurrences;
 using sley_test::on_this_thread;
@@ -111,35 +112,28 @@ TEST(sigquit, shows_every_goroutine_its_state_and_its_stack) {
   EXPECT_EQ(find(shown, "g-sleeping").state, "sleep") << child;
   EXPECT_EQ(find(shown, "g-locked").state, "chan receive, locked to thread") << child;
   expect_frame(find(shown, "g-locked"), "parks_here");
-  EXPECT_TRUE(std::regex_match(find(shown, "g-blocking").state, std::regex("syscall|blocking")))
-      << child;
+  EXPECT_TRUE(matches(find(shown, "g-blocking").state, "syscall|blocking")) << child;
   expect_frame(find(shown, "g-blocking"), "blocks_here", "sigquit_test.cpp");
   // Its thread sleeps in the kernel, which nobody told the runtime.
-  EXPECT_TRUE(
-      std::regex_match(find(shown, "g-quiet").state, std::regex("running|syscall|blocking")))
-      << child;
+  EXPECT_TRUE(matches(find(shown, "g-quiet").state, "running|syscall|blocking")) << child;
   expect_frame(find(shown, "g-quiet"), "sleeps_here", "sigquit_test.cpp");
   // It may be between two of its time slices.
-  EXPECT_TRUE(
-      std::regex_match(find(shown, "g-computing").state, std::regex("running|runnable|preempted")))
-      << child;
+  EXPECT_TRUE(matches(find(shown, "g-computing").state, "running|runnable|preempted")) << child;
   expect_frame(find(shown, "g-computing"), "spins_here", "sigquit_test.cpp");
 }
 
 TEST(sigquit, shows_frames_in_gos_layout_and_who_started_whom) {
   const auto child = run_child("does_everything");
   const auto shown = goroutines_in(child.err);
-  const std::regex place("\t\\S.* \\+0x[0-9a-f]+");
-  const std::regex created("created by \\S.* in goroutine 1");
   for (const auto& g : shown) {
     EXPECT_GE(g.lines.size(), 2u) << g.header << " has no frames: " << child;
     int creators = 0;
     int places = 0;  // an inlined call has none
     for (const std::string& line : g.lines) {
-      if (std::regex_match(line, place)) ++places;
+      if (matches(line, "\t[^[:space:]].* \\+0x[0-9a-f]+")) ++places;
       if (line.rfind("created by ", 0) != 0) continue;
       ++creators;
-      EXPECT_TRUE(std::regex_match(line, created)) << line;
+      EXPECT_TRUE(matches(line, "created by [^[:space:]].* in goroutine 1")) << line;
     }
     EXPECT_GE(places, 1) << g.header << ": " << child;
     EXPECT_EQ(creators, g.id == 1 ? 0 : 1) << g.header << ": " << child;

@@ -2,12 +2,12 @@
 // list of Go's tests (TestStackOverflow). Other faults are the program's own business, wherever.
 #include "support/child.hpp"
 #include "support/harness.hpp"
+#include "support/text.hpp"
 
 #include <chrono>
 #include <csignal>
 #include <cstddef>
 #include <cstdlib>
-#include <regex>
 #include <string>
 
 #include <unistd.h>
@@ -47,16 +47,14 @@ int wait_for_the_end(const sley::go_options& options, F f) {
 
 void expect_report(const sley_test::child_result& child, long asked_kib) {
   EXPECT_TRUE(child.failed()) << child;
-  EXPECT_TRUE(std::regex_search(child.err, std::regex("goroutine [0-9]+.*stack overflow")))
-      << child;
+  EXPECT_TRUE(sley_test::contains_match(child.err, "goroutine [0-9]+.*stack overflow")) << child;
   EXPECT_NE(child.err.find("go_options::stack_size"), std::string::npos)
       << "says what to do: " << child;
   // What was asked for, and a few pages for placing and guarding it.
-  std::smatch match;
-  ASSERT_TRUE(std::regex_search(child.err, match, std::regex("reservation is ([0-9]+) KiB")))
-      << child;
-  EXPECT_GE(std::stol(match[1]), asked_kib) << child;
-  EXPECT_LE(std::stol(match[1]), asked_kib + 32) << child;
+  const auto shown = sley_test::groups_of(child.err, "reservation is ([0-9]+) KiB");
+  ASSERT_FALSE(shown.empty()) << child;
+  EXPECT_GE(std::stol(shown[1]), asked_kib) << child;
+  EXPECT_LE(std::stol(shown[1]), asked_kib + 32) << child;
 }
 
 long default_kib() {

@@ -1,6 +1,7 @@
 #include "support/dump.hpp"
 
 #include "support/child.hpp"
+#include "support/text.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +10,6 @@
 #include <fstream>
 #include <iterator>
 #include <memory>
-#include <regex>
 
 namespace sley_test {
 
@@ -20,13 +20,12 @@ bool shown_goroutine::mentions(std::string_view text) const {
 }
 
 std::vector<shown_goroutine> goroutines_in(const std::string& dump) {
-  const std::regex header("goroutine ([0-9]+)[^\\[]*\\[([^\\]]*)\\][^:]*:");
   std::vector<shown_goroutine> shown;
   bool inside = false;
   for (const std::string& line : lines_of(dump)) {
-    std::smatch match;
-    if (std::regex_match(line, match, header)) {
-      shown.push_back({std::stoi(match[1]), line, match[2], {}});
+    const auto header = groups_of(line, "^goroutine ([0-9]+)[^[]*\\[([^]]*)][^:]*:$");
+    if (!header.empty()) {
+      shown.push_back({std::stoi(header[1]), line, header[2], {}});
       inside = true;
     } else if (line.empty()) {
       inside = false;
@@ -57,10 +56,10 @@ bool has_line_numbers() {
 void expect_frame(const shown_goroutine& g, const std::string& function, const std::string& file) {
   static const bool with_lines = has_line_numbers();
   if (!with_lines) return;
-  const std::regex place("\t/.*/" + file + ":[0-9]+ \\+0x[0-9a-f]+");
+  const std::string place = "\t/.*/" + file + ":[0-9]+ \\+0x[0-9a-f]+";
   for (std::size_t i = 0; i + 1 < g.lines.size(); ++i) {
     if (g.lines[i].find(function) != std::string::npos && g.lines[i][0] != '\t') {
-      EXPECT_TRUE(std::regex_match(g.lines[i + 1], place)) << g.lines[i] << "\n" << g.lines[i + 1];
+      EXPECT_TRUE(matches(g.lines[i + 1], place)) << g.lines[i] << "\n" << g.lines[i + 1];
       return;
     }
   }
