@@ -26,7 +26,7 @@ std::vector<workload> all_workloads() {
   std::vector<workload> all;
   for (auto rows :
        {bench::spawn_rows(), bench::chan_rows(), bench::sync_rows(), bench::program_rows(),
-        bench::time_rows(), bench::memory_rows(), bench::system_rows()}) {
+        bench::time_rows(), bench::memory_rows(), bench::system_rows(), bench::io_rows()}) {
     all.insert(all.end(), rows.begin(), rows.end());
   }
   return all;

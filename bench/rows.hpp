@@ -23,5 +23,6 @@ std::span<const workload> program_rows();
 std::span<const workload> time_rows();
 std::span<const workload> memory_rows();
 std::span<const workload> system_rows();
+std::span<const workload> io_rows();
 
 }  // namespace bench

@@ -1,6 +1,6 @@
-// Reading what somebody else may be writing at the moment, for figures and dumps only: what it shows
-// may be over, and no decision may rest on it. The thread sanitizer, which would rightly object
-// elsewhere, does not see it.
+// Reading what somebody else may be writing at the moment, for figures and dumps only: what it
+// shows may be over, and no decision may rest on it. The thread sanitizer, which would rightly
+// object elsewhere, does not see it.
 #pragma once
 
 namespace sley::base {

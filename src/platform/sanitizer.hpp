@@ -1,5 +1,5 @@
-// What the sanitizers must be told when a thread changes stacks or sleeps. Everything here is empty, and a
-// fiber_state holds nothing, in a build without them.
+// What the sanitizers must be told when a thread changes stacks or sleeps. Everything here is
+// empty, and a fiber_state holds nothing, in a build without them.
 //
 // The calls belong into the very frame that switches: a wrapper that returns between telling and
 // switching would leave the thread sanitizer's shadow stack one frame off.

@@ -4,6 +4,7 @@
 #include "base/print.hpp"
 #include "platform/context.hpp"
 #include "platform/fault.hpp"
+#include "platform/poller.hpp"
 #include "runtime/enter.hpp"
 #include "runtime/options.hpp"
 #include "runtime/preempt.hpp"
@@ -11,6 +12,8 @@
 #include "runtime/scheduler.hpp"
 
 #include <pthread.h>
+
+#include <cerrno>
 
 namespace sley::rt {
 
@@ -41,6 +44,14 @@ void announce_fallback() noexcept {
       .flush(2);
 }
 
+void start_poller() noexcept {
+  const int error = platform::open_poller();
+  if (error == 0) return;
+  base::fatal(error == EMFILE || error == ENFILE
+                  ? "sley: can't open the poller: no file descriptors are left"
+                  : "sley: can't open the poller: epoll or eventfd is refused");
+}
+
 }  // namespace
 
 void boot() noexcept {
@@ -57,6 +68,7 @@ void boot() noexcept {
   install_preemption();
   install_dump_hooks();
   pthread_atfork(nullptr, nullptr, &forbid_use_in_child);
+  start_poller();
   start_template_thread();
   start_sysmon();
   booted.store_release(true, "BT-1");

@@ -12,6 +12,7 @@
 //         store_relaxed to true, a heavy barrier, and the count.
 #include "base/check.hpp"
 #include "platform/os.hpp"
+#include "runtime/netpoll.hpp"
 #include "runtime/sched_state.hpp"
 #include "runtime/scheduler.hpp"
 
@@ -30,12 +31,14 @@ bool is_anything_to_come() noexcept {
   const bool all_idle =
       sched.gate.idle() == sched.procs.load_relaxed() && sched.gate.searching() == 0;
   return !all_idle || sched.stackless_count.load_relaxed() != 0 || sched.gate.is_halted() ||
-         sched.thread_wanted.load_relaxed() || is_anything_queued() || earliest_timer() != never;
+         sched.thread_wanted.load_relaxed() || is_anything_queued() || earliest_timer() != never ||
+         is_anybody_in_io();
 }
 
 account take_account() noexcept {
   account a;
   a.waiting_threads = own_threads + sched.idle_machine_count.load_relaxed();
+  if (sched.has_poller.load_relaxed()) ++a.waiting_threads;
   if (sched.run.load_relaxed() == sched_state::run_phase::waits) ++a.waiting_threads;
   for (machine* m = sched.machines.load_acquire("SC-1"); m != nullptr; m = m->next_all) {
     if (m->waits.load_relaxed()) ++a.waiting_threads;

@@ -10,6 +10,8 @@
 #include "runtime/switch.hpp"
 #include "platform/os.hpp"
 
+#include <utility>
+
 namespace sley::rt {
 
 namespace {
@@ -58,6 +60,24 @@ void ready(goroutine* g) noexcept {
     return;
   }
   run_next(current_machine(), g);
+  wake_if_needed();
+}
+
+void ready_all(goroutine_list&& woken) noexcept {
+  goroutine_list batch;
+  while (goroutine* g = woken.pop_front()) {
+    g->status.transition(parts::status::waiting, parts::status::runnable);
+    if (g->is_foreign) {
+      wake_foreign(g);
+    } else {
+      batch.push_back(g);
+    }
+  }
+  if (machine* m = current_machine(); m != nullptr && m->p != nullptr) {
+    while (goroutine* g = batch.pop_front()) run_after_those_here(m->p, g);
+  } else {
+    sched.queue.append(std::move(batch));
+  }
   wake_if_needed();
 }
 

@@ -56,15 +56,15 @@ struct sched_state {
   detail::atomic<bool> in_run;                // somebody waits in run()
   detail::atomic<bool> has_forked;            // this is the child of a fork
 
-  // The machine that sleeps until the next timer is due, if any.
+  // The machine that sleeps until an event or the next timer, or looks for events, if any.
   //   PL-1  The poller says how long it sleeps and then looks at all timers again; who arms a timer
   //         publishes it and then looks how long the poller sleeps: store_relaxed(poll_until_ns) +
   //         heavy barrier in poll <-> light barrier + load_relaxed in timer_armed.
   //   PL-2  One poller at a time, and each after the one before: cas_acq_rel to true in
-  //         claim_poller <-> cas_acq_rel to false in sleep_as_poller.
+  //         claim_poller <-> cas_acq_rel to false in give_up_poller.
   detail::atomic<bool> has_poller;                // [atomic PL-2]
   detail::atomic<std::int64_t> poll_until_ns{0};  // [atomic PL-1] 0: nobody polls
-  parts::note poll_note;                          // wakes the poller early
+  detail::atomic<std::uint32_t> polls;            // relaxed: sysmon sees whether anybody does
 
   // Threads, see threads.cpp.
   //   TH-1  A thread was asked for, and more work comes before it is there: exchange_acq_rel to

@@ -39,6 +39,8 @@ void run_here(const detail::task_type& type, void* callable);
 void start(machine* m, goroutine* g) noexcept;
 // Queues a runnable goroutine so that it runs next on this machine's processor. [inside]
 void run_next(machine* m, goroutine* g) noexcept;
+// Queues it behind those of the machine's processor. [inside] the holder of p
+void run_after_those_here(processor* p, goroutine* g) noexcept;
 // Queues it behind everybody. [inside, or a thread without a machine]
 void run_last(goroutine* g) noexcept;
 
@@ -119,9 +121,10 @@ using after_switch_action = void (*)(goroutine* g, void* arg) noexcept;
 void park(wait_reason reason, after_switch_action action, void* arg) noexcept;
 // The same; the action is to release the lock, under which its wakers find it.
 void park_and_release(wait_reason reason, detail::lock& held) noexcept;
-void ready(goroutine* g) noexcept;               // [inside] by the one waker that claimed it
-void ready_from_outside(goroutine* g) noexcept;  // the same, for a thread without a machine
-void yield() noexcept;                           // [inside] to the back of the global queue
+void ready(goroutine* g) noexcept;                // [inside] by the one waker that claimed it
+void ready_all(goroutine_list&& woken) noexcept;  // in their order; also by sysmon
+void ready_from_outside(goroutine* g) noexcept;   // the same, for a thread without a machine
+void yield() noexcept;                            // [inside] to the back of the global queue
 // The running goroutine, which has no processor, goes behind everybody and off this thread.
 void yield_without_p(machine* m) noexcept;  // [inside]
 
@@ -137,9 +140,11 @@ void sleep_until(std::int64_t when_ns);  // [user] throws std::bad_alloc
 void pause() noexcept;   // [inside] machines stop when they next enter the runtime
 void resume() noexcept;  // [inside]
 
-// ---- poll.cpp: waiting for the next timer ----
-bool wait_for_timers(
-    machine* m) noexcept;  // [own stack, no processor] true: it has one now, and searches
+// ---- poll.cpp: waiting for events and the next timer ----
+// True: it has a processor now, and searches. [own stack, no processor]
+bool wait_for_events(machine* m) noexcept;
+bool poll_now() noexcept;  // without waiting; true: somebody has become runnable [inside]
+void poll_if_late(std::int64_t now_ns) noexcept;  // [sysmon]
 void timer_armed(
     std::int64_t when_ns) noexcept;      // [inside] after arming one that is first of its heap
 std::int64_t earliest_timer() noexcept;  // of all processors; `never` if there is none

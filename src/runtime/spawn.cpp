@@ -87,17 +87,19 @@ bool spill(processor* p, goroutine* g) noexcept {
 
 }  // namespace
 
+void run_after_those_here(processor* p, goroutine* g) noexcept {
+  while (!p->queue.push(g)) {  // ends: a failed spill means that a thief made room
+    if (spill(p, g)) return;
+  }
+}
+
 void run_next(machine* m, goroutine* g) noexcept {
   processor* p = m->p;
   if (p == nullptr || !platform::stays_here()) {
     run_last(g);
     return;
   }
-  goroutine* displaced = p->next.put(g);
-  if (displaced == nullptr) return;
-  while (!p->queue.push(displaced)) {  // ends: a failed spill means that a thief made room
-    if (spill(p, displaced)) return;
-  }
+  if (goroutine* displaced = p->next.put(g)) run_after_those_here(p, displaced);
 }
 
 void run_last(goroutine* g) noexcept {

@@ -143,6 +143,7 @@ void sysmon_main(void*) {
     serve_resize_requests();
     const look_result look = look_at_processors(now_ns);
     watch_strays();
+    poll_if_late(now_ns);
     help_out();
     house.look(now_ns);
     trace_schedule(now_ns);

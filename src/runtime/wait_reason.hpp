@@ -16,6 +16,9 @@ inline constexpr wait_reason sleep = "sleep";
 inline constexpr wait_reason mutex_lock = "sync.Mutex.Lock";
 inline constexpr wait_reason wait_group_wait = "sync.WaitGroup.Wait";
 inline constexpr wait_reason future_wait = "future wait";
+inline constexpr wait_reason io = "IO wait";
+inline constexpr wait_reason io_turn = "IO wait (turn)";
+inline constexpr wait_reason io_close = "IO wait (close)";
 inline constexpr wait_reason set_max_procs = "GOMAXPROCS";
 inline constexpr wait_reason goexit = "goexit";
 }  // namespace wait

@@ -1,0 +1,78 @@
+// An open file that goroutines wait for: what sockets and pipes are made of.
+#pragma once
+
+#include <sley/detail/config.hpp>
+#include <sley/time.hpp>
+
+#include <cstddef>
+#include <span>
+#include <system_error>
+#include <type_traits>
+#include <utility>
+
+struct iovec;  // of <sys/uio.h>
+
+namespace sley::rt {
+struct watched;
+}
+
+namespace sley::detail {
+
+// What errors are thrown as: std::system_error with the operation's name in what().
+[[noreturn]] SLEY_API void throw_io_error(const std::error_code& error, const char* operation);
+
+// Calls f(error) and throws what it reports.
+template <class F>
+auto throwing(const char* operation, F f) {
+  std::error_code error;
+  if constexpr (std::is_void_v<decltype(f(error))>) {
+    f(error);
+    if (error) throw_io_error(error, operation);
+  } else {
+    auto result = f(error);
+    if (error) throw_io_error(error, operation);
+    return result;
+  }
+}
+
+enum class io_kind : unsigned char {
+  stream_socket,
+  message_socket,  // listeners too
+};
+
+// Owns a descriptor that does not block. Moved, not copied; closed with the last of it. Moving and
+// destroying it while a goroutine uses it is the caller's mistake; closing it then is not.
+class SLEY_API descriptor {
+ public:
+  descriptor() noexcept = default;
+  // Takes the descriptor over, whatever comes of it.
+  descriptor(int fd, io_kind kind, std::error_code& error) noexcept;
+  descriptor(descriptor&& other) noexcept
+      : watched_(std::exchange(other.watched_, nullptr)), kind_(other.kind_) {}
+  descriptor& operator=(descriptor&& other) noexcept {
+    std::swap(watched_, other.watched_);
+    std::swap(kind_, other.kind_);
+    return *this;
+  }
+  ~descriptor();
+
+  bool is_open() const noexcept;
+  int native_handle() const noexcept;  // -1 if it was never open
+
+  std::size_t read_some(std::span<const iovec> buffers, std::error_code& error) const noexcept;
+  std::size_t write_some(std::span<const iovec> buffers, std::error_code& error) const noexcept;
+  // All of them, as if nobody else wrote. Returns how many bytes were written.
+  std::size_t write_all(std::span<const iovec> buffers, std::error_code& error) const noexcept;
+
+  void set_read_deadline(time_point when) const;   // throws std::bad_alloc
+  void set_write_deadline(time_point when) const;  // likewise
+  void close(std::error_code& error) noexcept;
+
+  rt::watched* get() const noexcept { return watched_; }
+
+ private:
+  rt::watched* watched_ = nullptr;
+  io_kind kind_ = io_kind::stream_socket;
+};
+
+}  // namespace sley::detail

@@ -1,0 +1,254 @@
+// Sockets for goroutines: every call parks the goroutine, never its thread. From Go's net.
+//
+// Each operation has two forms, as in std::filesystem: one throws std::system_error, one takes a
+// std::error_code, which it clears or sets. Errors are those of the system call (man pages of
+// socket(7), tcp(7), unix(7)), and besides
+//   std::errc::timed_out           a deadline passed; it fails all operations until it is set anew
+//   std::errc::operation_canceled  the object was closed, also while the operation waited
+//   std::errc::bad_file_descriptor the object was never open
+//
+// Any thread and goroutine may use an object, any number at a time: reads take their turns, and so
+// do writes; close() may be called at any time. Moving and destroying are for its only user.
+// Threads that the runtime did not make wait as threads.
+#pragma once
+
+#include <sley/detail/config.hpp>
+#include <sley/detail/descriptor.hpp>
+#include <sley/time.hpp>
+
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+struct sockaddr;  // of <sys/socket.h>
+
+namespace sley::net {
+
+// An address: of IPv4 or IPv6 with a port, or a Unix path. A value.
+class SLEY_API endpoint {
+ public:
+  endpoint() noexcept = default;  // of nothing: host() and to_string() are empty
+  endpoint(const sockaddr* address, unsigned size) noexcept;
+  // "127.0.0.1", "::1", "fe80::1%eth0"; no names. Throws std::system_error (invalid_argument).
+  endpoint(std::string_view ip, std::uint16_t port);
+  // A path of at most 107 bytes; "@name" is of the abstract kind. Throws std::system_error.
+  static endpoint unix_path(std::string_view path);
+
+  std::string host() const;             // "::1"; a Unix path
+  std::uint16_t port() const noexcept;  // 0 for a Unix path
+  std::string to_string() const;        // "127.0.0.1:80", "[::1]:80", a Unix path
+
+  int family() const noexcept;  // AF_INET, AF_INET6, AF_UNIX; AF_UNSPEC of nothing
+  const sockaddr* data() const noexcept { return reinterpret_cast<const sockaddr*>(address_); }
+  unsigned size() const noexcept { return size_; }
+
+  friend SLEY_API std::strong_ordering operator<=>(const endpoint& a, const endpoint& b) noexcept;
+  friend bool operator==(const endpoint& a, const endpoint& b) noexcept { return (a <=> b) == 0; }
+
+ private:
+  alignas(8) std::byte address_[128] = {};  // a sockaddr_storage
+  unsigned size_ = 0;
+};
+
+// The addresses of a host's name, in the order of preference (RFC 6724), with port 0; a literal
+// address is its own. Asks the system's resolver, getaddrinfo(3), as a blocking call; askers for
+// the same name at the same time share one. Throws std::system_error: category resolver_category().
+SLEY_API std::vector<endpoint> lookup(std::string_view host);
+SLEY_API std::vector<endpoint> lookup(std::string_view host, std::error_code& error);
+// Values are those of getaddrinfo(3): EAI_NONAME, ...
+SLEY_API const std::error_category& resolver_category() noexcept;
+
+// What all connected streams can do.
+class SLEY_API stream {
+ public:
+  // Reads at least one byte, at most as many as there is room for. 0: the end of the stream, or no
+  // room was given.
+  std::size_t read_some(std::span<std::byte> buffer) const;
+  std::size_t read_some(std::span<std::byte> buffer, std::error_code& error) const noexcept;
+  std::size_t read_some(std::span<const iovec> buffers, std::error_code& error) const noexcept;
+  // Fills the buffer. The end of the stream before that is std::errc::connection_aborted.
+  void read_exactly(std::span<std::byte> buffer) const;
+  std::size_t read_exactly(std::span<std::byte> buffer, std::error_code& error) const noexcept;
+
+  // Writes at least one byte, if there are any.
+  std::size_t write_some(std::span<const std::byte> bytes) const;
+  std::size_t write_some(std::span<const std::byte> bytes, std::error_code& error) const noexcept;
+  std::size_t write_some(std::span<const iovec> buffers, std::error_code& error) const noexcept;
+  // Writes all; nobody else's bytes come in between. Returns how many were written.
+  void write_all(std::span<const std::byte> bytes) const;
+  std::size_t write_all(std::span<const std::byte> bytes, std::error_code& error) const noexcept;
+  std::size_t write_all(std::span<const iovec> buffers, std::error_code& error) const noexcept;
+
+  // Operations that are not done at that time fail, those under way as well; time_point::max(): no
+  // deadline, as at first. Throws std::bad_alloc.
+  void set_deadline(time_point when) const;
+  void set_read_deadline(time_point when) const;
+  void set_write_deadline(time_point when) const;
+
+  // Half closes: the peer reads the end, and can go on to write.
+  void shutdown_write() const;
+  void shutdown_write(std::error_code& error) const noexcept;
+  // Wakes all who use it, waits for them to let go, and closes. Once; then it does nothing.
+  void close();
+  void close(std::error_code& error) noexcept;
+
+  bool is_open() const noexcept { return descriptor_.is_open(); }
+  // For options: it stays the stream's, and does not block. -1 if it is not open.
+  int native_handle() const noexcept { return descriptor_.native_handle(); }
+  endpoint local() const;   // throws std::system_error
+  endpoint remote() const;  // likewise
+
+  stream() noexcept = default;
+  // Takes over a connected stream socket and makes it non-blocking; it is closed on errors.
+  explicit stream(int fd);
+  stream(int fd, std::error_code& error) noexcept;
+
+ protected:
+  explicit stream(detail::descriptor descriptor) noexcept;
+
+ private:
+  detail::descriptor descriptor_;
+};
+
+// A TCP connection. TCP_NODELAY is set, and keep-alive as in Go (15 s, 15 s, 9 probes).
+class SLEY_API tcp_stream : public stream {
+ public:
+  using stream::stream;
+
+  // "host:port", "[::1]:port"; a name's addresses are tried in turn, IPv4 and IPv6 racing (RFC
+  // 8305: the second family begins 300 ms after the first, or when that has failed). Parks. Throws
+  // std::system_error: the first error.
+  static tcp_stream connect(std::string_view host_port);
+  static tcp_stream connect(std::string_view host_port, std::error_code& error);
+  // The same, given up at that time: std::errc::timed_out.
+  static tcp_stream connect(std::string_view host_port, time_point deadline,
+                            std::error_code& error);
+
+  void set_no_delay(bool on) const;  // throws std::system_error
+
+ private:
+  friend class tcp_listener;
+};
+
+class SLEY_API unix_stream : public stream {
+ public:
+  using stream::stream;
+
+  static unix_stream connect(std::string_view path);
+  static unix_stream connect(std::string_view path, std::error_code& error);
+
+ private:
+  friend class unix_listener;
+};
+
+struct listen_options {
+  int backlog = 4096;  // the kernel's limit, net.core.somaxconn, may be lower
+  bool reuse_address = true;
+  bool reuse_port = false;  // several listeners share the port: SO_REUSEPORT of socket(7)
+};
+
+// What both listeners can do.
+class SLEY_API listener {
+ public:
+  void set_deadline(time_point when) const;  // for accept(); throws std::bad_alloc
+  void close();
+  void close(std::error_code& error) noexcept;
+  bool is_open() const noexcept { return descriptor_.is_open(); }
+  int native_handle() const noexcept { return descriptor_.native_handle(); }
+  endpoint local() const;  // throws std::system_error
+
+ protected:
+  listener() noexcept = default;
+  explicit listener(detail::descriptor descriptor) noexcept;
+  detail::descriptor accept_next(std::error_code& error) const;
+
+ private:
+  detail::descriptor descriptor_;
+};
+
+class SLEY_API tcp_listener : public listener {
+ public:
+  tcp_listener() noexcept = default;
+  // "host:port", ":port" for all addresses, port 0 for any. Throws std::system_error.
+  static tcp_listener listen(std::string_view host_port, const listen_options& options = {});
+  static tcp_listener listen(std::string_view host_port, const listen_options& options,
+                             std::error_code& error);
+  // Parks until somebody connects. Connections that end before they are accepted are passed over;
+  // when descriptors or memory run out it tries again after 5 ms, later after up to a second.
+  tcp_stream accept() const;
+  tcp_stream accept(std::error_code& error) const;
+
+ private:
+  using listener::listener;
+};
+
+// It removes the file that it has made when it is closed.
+class SLEY_API unix_listener : public listener {
+ public:
+  unix_listener() noexcept = default;
+  static unix_listener listen(std::string_view path, const listen_options& options = {});
+  static unix_listener listen(std::string_view path, const listen_options& options,
+                              std::error_code& error);
+  unix_stream accept() const;  // as tcp_listener's
+  unix_stream accept(std::error_code& error) const;
+
+  unix_listener(unix_listener&&) noexcept = default;
+  unix_listener& operator=(unix_listener&&) noexcept = default;
+  ~unix_listener();
+  void close();
+  void close(std::error_code& error) noexcept;
+
+ private:
+  using listener::listener;
+  std::string path_;  // empty: nothing to remove
+};
+
+// A datagram socket of UDP. Reads and writes are of whole datagrams: one that is longer than the
+// buffer is cut off.
+class SLEY_API udp_socket {
+ public:
+  udp_socket() noexcept = default;
+  // Bound to "host:port", ":port" for all addresses, port 0 for any. Throws std::system_error.
+  static udp_socket bind(std::string_view host_port);
+  static udp_socket bind(std::string_view host_port, std::error_code& error);
+  // Sends there and receives from there only. Throws std::system_error.
+  static udp_socket connect(std::string_view host_port);
+  static udp_socket connect(std::string_view host_port, std::error_code& error);
+
+  std::size_t receive_from(std::span<std::byte> buffer, endpoint& from) const;
+  std::size_t receive_from(std::span<std::byte> buffer, endpoint& from,
+                           std::error_code& error) const noexcept;
+  std::size_t send_to(std::span<const std::byte> datagram, const endpoint& to) const;
+  std::size_t send_to(std::span<const std::byte> datagram, const endpoint& to,
+                      std::error_code& error) const noexcept;
+  // For connected ones.
+  std::size_t receive(std::span<std::byte> buffer) const;
+  std::size_t receive(std::span<std::byte> buffer, std::error_code& error) const noexcept;
+  std::size_t send(std::span<const std::byte> datagram) const;
+  std::size_t send(std::span<const std::byte> datagram, std::error_code& error) const noexcept;
+
+  // As stream's.
+  void set_deadline(time_point when) const;
+  void set_read_deadline(time_point when) const;
+  void set_write_deadline(time_point when) const;
+  void close();
+  void close(std::error_code& error) noexcept;
+  bool is_open() const noexcept { return descriptor_.is_open(); }
+  int native_handle() const noexcept { return descriptor_.native_handle(); }
+  endpoint local() const;   // throws std::system_error
+  endpoint remote() const;  // likewise
+
+ private:
+  explicit udp_socket(detail::descriptor descriptor) noexcept
+      : descriptor_(std::move(descriptor)) {}
+
+  detail::descriptor descriptor_;
+};
+
+}  // namespace sley::net

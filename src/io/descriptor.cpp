@@ -1,0 +1,205 @@
+#include <sley/detail/descriptor.hpp>
+
+#include "io/perform.hpp"
+#include "runtime/scheduler.hpp"
+
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <iterator>
+#include <new>
+#include <utility>
+
+namespace sley {
+
+namespace io {
+
+std::error_code error_of(rt::io_result result) noexcept {
+  return std::make_error_code(result == rt::io_result::timed_out ? std::errc::timed_out
+                                                                 : std::errc::operation_canceled);
+}
+
+namespace {
+
+// Nothing is open.
+bool refuse(const rt::watched* w, std::error_code& error) noexcept {
+  if (w != nullptr) return false;
+  error = std::make_error_code(std::errc::bad_file_descriptor);
+  return true;
+}
+
+std::size_t bytes_in(std::span<const iovec> buffers) noexcept {
+  std::size_t sum = 0;
+  for (const iovec& buffer : buffers) sum += buffer.iov_len;
+  return sum;
+}
+
+// The kernel takes no more at once.
+std::span<const iovec> admissible(std::span<const iovec> buffers) noexcept {
+  constexpr std::size_t most_buffers = 1024;  // IOV_MAX
+  return buffers.first(std::min(buffers.size(), most_buffers));
+}
+
+long read_into(int fd, std::span<const iovec> buffers) noexcept {
+  if (buffers.size() == 1) return ::read(fd, buffers[0].iov_base, buffers[0].iov_len);
+  return ::readv(fd, buffers.data(), static_cast<int>(buffers.size()));
+}
+
+long send_from(int fd, std::span<const iovec> buffers) noexcept {
+  if (buffers.size() == 1) {
+    return ::send(fd, buffers[0].iov_base, buffers[0].iov_len, MSG_NOSIGNAL);
+  }
+  msghdr message = {};
+  message.msg_iov = const_cast<iovec*>(buffers.data());
+  message.msg_iovlen = buffers.size();
+  return ::sendmsg(fd, &message, MSG_NOSIGNAL);
+}
+
+// Walks over the bytes of several buffers, a window of them at a time.
+class cursor {
+ public:
+  explicit cursor(std::span<const iovec> buffers) noexcept : rest_(buffers) { skip_empty(); }
+  bool is_at_end() const noexcept { return rest_.empty(); }
+
+  std::span<const iovec> window() noexcept {
+    const std::size_t n = std::min(rest_.size(), std::size(window_));
+    std::copy_n(rest_.begin(), n, window_);
+    window_[0].iov_base = static_cast<char*>(window_[0].iov_base) + offset_;
+    window_[0].iov_len -= offset_;
+    return {window_, n};
+  }
+
+  void advance(std::size_t bytes) noexcept {
+    offset_ += bytes;
+    skip_empty();
+  }
+
+ private:
+  void skip_empty() noexcept {
+    while (!rest_.empty() && offset_ >= rest_.front().iov_len) {
+      offset_ -= rest_.front().iov_len;
+      rest_ = rest_.subspan(1);
+    }
+  }
+
+  std::span<const iovec> rest_;
+  std::size_t offset_ = 0;  // into the first of them
+  iovec window_[16];
+};
+
+void set_deadline(rt::watched* w, rt::io_side& side, time_point when) {
+  const std::int64_t when_ns = when == time_point::max()
+                                   ? rt::never
+                                   : std::chrono::nanoseconds(when.time_since_epoch()).count();
+  rt::enter();
+  const bool is_set = rt::set_deadline(w, side, when_ns);
+  rt::leave();
+  if (!is_set) throw std::bad_alloc();
+}
+
+}  // namespace
+
+}  // namespace io
+
+namespace detail {
+
+void throw_io_error(const std::error_code& error, const char* operation) {
+  throw std::system_error(error, operation);
+}
+
+descriptor::descriptor(int fd, io_kind kind, std::error_code& error) noexcept : kind_(kind) {
+  int number = 0;
+  rt::enter();
+  watched_ = rt::watch(fd, number);
+  rt::leave();
+  if (watched_ != nullptr) return;
+  ::close(fd);
+  error = io::system_error_of(number);
+}
+
+descriptor::~descriptor() {
+  if (watched_ == nullptr) return;
+  std::error_code ignored;
+  close(ignored);
+  rt::enter();
+  rt::forget(watched_);
+  rt::leave();
+}
+
+bool descriptor::is_open() const noexcept {
+  return watched_ != nullptr && !watched_->is_closing.load_relaxed();
+}
+
+int descriptor::native_handle() const noexcept { return is_open() ? watched_->fd : -1; }
+
+std::size_t descriptor::read_some(std::span<const iovec> buffers,
+                                  std::error_code& error) const noexcept {
+  error.clear();
+  const std::size_t wanted = io::bytes_in(buffers);
+  if (io::refuse(watched_, error) || wanted == 0) return 0;
+  const long n = io::perform(
+      watched_, watched_->reading,
+      [buffers = io::admissible(buffers)](int fd) { return io::read_into(fd, buffers); },
+      [this, wanted](long got) {
+        return kind_ == io_kind::stream_socket && got > 0 && std::cmp_less(got, wanted);
+      },
+      error);
+  return n < 0 ? 0 : static_cast<std::size_t>(n);
+}
+
+std::size_t descriptor::write_some(std::span<const iovec> buffers,
+                                   std::error_code& error) const noexcept {
+  if (io::refuse(watched_, error)) return 0;
+  const std::size_t wanted = io::bytes_in(buffers);
+  const long n = io::perform(
+      watched_, watched_->writing,
+      [buffers = io::admissible(buffers)](int fd) { return io::send_from(fd, buffers); },
+      [wanted](long put) { return std::cmp_less(put, wanted); }, error);
+  return n < 0 ? 0 : static_cast<std::size_t>(n);
+}
+
+std::size_t descriptor::write_all(std::span<const iovec> buffers,
+                                  std::error_code& error) const noexcept {
+  error.clear();
+  if (io::refuse(watched_, error)) return 0;
+  std::size_t done = 0;
+  io::cursor cursor(buffers);
+  io::turn turn(watched_, watched_->writing);
+  while (!cursor.is_at_end()) {
+    const std::span<const iovec> window = cursor.window();
+    const long n = io::call_in_turn(
+        turn, watched_, [window](int fd) { return io::send_from(fd, window); }, error);
+    if (n < 0) return done;
+    done += static_cast<std::size_t>(n);
+    cursor.advance(static_cast<std::size_t>(n));
+    if (std::cmp_less(n, io::bytes_in(window))) turn.wait();
+  }
+  turn.more_to_come();
+  return done;
+}
+
+void descriptor::set_read_deadline(time_point when) const {
+  if (watched_ != nullptr) io::set_deadline(watched_, watched_->reading, when);
+}
+
+void descriptor::set_write_deadline(time_point when) const {
+  if (watched_ != nullptr) io::set_deadline(watched_, watched_->writing, when);
+}
+
+void descriptor::close(std::error_code& error) noexcept {
+  error.clear();
+  if (watched_ == nullptr) return;
+  rt::enter();
+  const bool is_ours = rt::unwatch(watched_);
+  rt::leave();
+  // An EINTR of close(2) has closed it all the same.
+  if (!is_ours) return;
+  const long result = io::attempt(::close, watched_->fd);
+  if (result < 0 && result != -EINTR) error = io::system_error_of(static_cast<int>(-result));
+}
+
+}  // namespace detail
+
+}  // namespace sley

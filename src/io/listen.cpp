@@ -1,0 +1,110 @@
+#include "io/listen.hpp"
+
+#include <sley/go.hpp>
+
+#include "io/perform.hpp"
+#include "io/socket.hpp"
+
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+namespace sley::io {
+
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr milliseconds first_pause(5);
+constexpr milliseconds longest_pause(1000);
+
+// There is no room at the moment: others may make some.
+bool is_shortage(const std::error_code& error) noexcept {
+  return error == std::errc::too_many_files_open ||
+         error == std::errc::too_many_files_open_in_system || error == std::errc::no_buffer_space ||
+         error == std::errc::not_enough_memory;
+}
+
+// The connection was gone before it was accepted (accept(2): errors of the new socket).
+bool is_of_connection(const std::error_code& error) noexcept {
+  switch (error.value()) {
+    case ECONNABORTED:
+    case EPROTO:
+    case ENETDOWN:
+    case ENOPROTOOPT:
+    case EHOSTDOWN:
+    case ENONET:
+    case EHOSTUNREACH:
+    case ENETUNREACH: return true;
+    default: return false;
+  }
+}
+
+}  // namespace
+
+detail::descriptor listen_at(const net::endpoint& at, const net::listen_options& options,
+                             std::error_code& error) {
+  const int fd = open_socket(at.family(), SOCK_STREAM, error);
+  if (fd < 0) return {};
+  detail::descriptor d(fd, detail::io_kind::message_socket, error);
+  if (error) return {};
+  const bool is_ip = at.family() != AF_UNIX;
+  if (is_ip && options.reuse_address) set_option(fd, SOL_SOCKET, SO_REUSEADDR, 1, error);
+  if (is_ip && options.reuse_port) set_option(fd, SOL_SOCKET, SO_REUSEPORT, 1, error);
+  if (at.family() == AF_INET6 && at.host() == "::") {
+    set_option(fd, IPPROTO_IPV6, IPV6_V6ONLY, 0, error);
+  }
+  if (error) return {};
+  long result = attempt([&at](int f) { return ::bind(f, at.data(), at.size()); }, fd);
+  if (result == 0) {
+    result = attempt([&options](int f) { return ::listen(f, options.backlog); }, fd);
+  }
+  if (result == 0) return d;
+  error = system_error_of(static_cast<int>(-result));
+  return {};
+}
+
+}  // namespace sley::io
+
+namespace sley::net {
+
+using detail::throwing;
+
+listener::listener(detail::descriptor descriptor) noexcept : descriptor_(std::move(descriptor)) {}
+
+detail::descriptor listener::accept_next(std::error_code& error) const {
+  error.clear();
+  rt::watched* w = descriptor_.get();
+  if (w == nullptr) {
+    error = std::make_error_code(std::errc::bad_file_descriptor);
+    return {};
+  }
+  for (io::milliseconds pause = io::first_pause;
+       ;) {  // ends by a connection, or by an error of ours
+    const long fd = io::perform(
+        w, w->reading,
+        [](int f) { return ::accept4(f, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC); },
+        [](long) { return false; }, error);
+    if (fd >= 0) {
+      return detail::descriptor(static_cast<int>(fd), detail::io_kind::stream_socket, error);
+    }
+    if (io::is_shortage(error)) {
+      this_goroutine::sleep_for(pause);
+      pause = std::min(2 * pause, io::longest_pause);
+    } else if (!io::is_of_connection(error)) {
+      return {};
+    }
+  }
+}
+
+void listener::set_deadline(time_point when) const { descriptor_.set_read_deadline(when); }
+void listener::close() {
+  throwing("sley: close", [&](std::error_code& e) { close(e); });
+}
+void listener::close(std::error_code& error) noexcept { descriptor_.close(error); }
+endpoint listener::local() const { return io::local_of(native_handle()); }
+
+}  // namespace sley::net

@@ -1,0 +1,96 @@
+// System calls on watched descriptors: each is tried, and where it would block the goroutine waits
+// for an event and tries again. From Go's internal/poll.
+#pragma once
+
+#include <sley/detail/descriptor.hpp>
+
+#include "runtime/enter.hpp"
+#include "runtime/netpoll.hpp"
+
+#include <cerrno>
+#include <cstddef>
+#include <system_error>
+
+namespace sley::io {
+
+// What is reported for an operation that was not to be.
+std::error_code error_of(rt::io_result result) noexcept;
+
+inline std::error_code system_error_of(int error) noexcept {
+  return {error, std::system_category()};
+}
+
+// A call's result, or its error below 0. Never inlined: the goroutine may have come to another
+// thread since it last made a call, and the address of errno is one that compilers remember.
+template <class Call>
+[[gnu::noinline]] long attempt(const Call& call, int fd) {
+  const long n = call(fd);
+  return n >= 0 ? n : -errno;
+}
+
+// The turn to make calls on one side of a descriptor. Parks while others have it.
+class turn {
+ public:
+  turn(rt::watched* w, rt::io_side& side) noexcept : w_(w), side_(side) {
+    rt::enter();
+    result_ = rt::begin_io(w, side);
+    rt::leave();
+  }
+  ~turn() {
+    if (result_ != rt::io_result::ready) return;
+    rt::enter();
+    rt::end_io(w_, side_, may_try_);
+    rt::leave();
+  }
+  turn(const turn&) = delete;
+  turn& operator=(const turn&) = delete;
+
+  rt::io_result result() const noexcept { return result_; }
+  // The call found nothing. Parks until another is worth making; there is no turn after any result
+  // but `ready`.
+  rt::io_result wait() noexcept {
+    rt::enter();
+    result_ = rt::wait_for_event(w_, side_);
+    rt::leave();
+    return result_;
+  }
+  // The next call may find something at once.
+  void more_to_come() noexcept { may_try_ = true; }
+
+ private:
+  rt::watched* w_;
+  rt::io_side& side_;
+  rt::io_result result_;
+  bool may_try_ = false;
+};
+
+// Makes the call until it does not say that it would block. Returns what it returned; with `error`
+// set, a negative number.
+template <class Call>
+long call_in_turn(turn& t, rt::watched* w, const Call& call, std::error_code& error) {
+  rt::io_result result = t.result();
+  while (result == rt::io_result::ready) {  // ends by the call or the descriptor
+    const long n = attempt(call, w->fd);
+    if (n == -EAGAIN) {
+      result = t.wait();
+    } else if (n != -EINTR) {
+      if (n < 0) error = system_error_of(static_cast<int>(-n));
+      return n;
+    }
+  }
+  error = error_of(result);
+  return -1;
+}
+
+// One call. `is_all(n)` says whether its result tells that there is nothing more at the moment.
+template <class Call, class IsAll>
+long perform(rt::watched* w, rt::io_side& side, const Call& call, const IsAll& is_all,
+             std::error_code& error) {
+  error.clear();
+  turn t(w, side);
+  const long n = call_in_turn(t, w, call, error);
+  if (n < 0 || !is_all(n)) t.more_to_come();
+  return n;
+}
+
+}  // namespace sley::io

@@ -1,0 +1,211 @@
+#include "io/socket.hpp"
+
+#include "io/perform.hpp"
+
+#include <sley/net.hpp>
+
+#include <fcntl.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <charconv>
+
+namespace sley::io {
+
+int open_socket(int family, int type, std::error_code& error) noexcept {
+  const long fd = attempt(
+      [type](int f) { return ::socket(f, type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0); }, family);
+  if (fd >= 0) return static_cast<int>(fd);
+  error = system_error_of(static_cast<int>(-fd));
+  return -1;
+}
+
+void set_option(int fd, int level, int name, int value, std::error_code& error) noexcept {
+  const long result =
+      attempt([=](int f) { return ::setsockopt(f, level, name, &value, sizeof value); }, fd);
+  if (result < 0) error = system_error_of(static_cast<int>(-result));
+}
+
+bool make_non_blocking(int fd, std::error_code& error) noexcept {
+  const long flags = attempt([](int f) { return ::fcntl(f, F_GETFL); }, fd);
+  const long result = flags < 0
+                          ? flags
+                          : attempt(
+                                [flags](int f) {
+                                  return ::fcntl(f, F_SETFL, static_cast<int>(flags) | O_NONBLOCK);
+                                },
+                                fd);
+  if (result < 0) error = system_error_of(static_cast<int>(-result));
+  return result >= 0;
+}
+
+namespace {
+
+template <class Ask>
+net::endpoint ask_endpoint(int fd, Ask ask, const char* operation) {
+  sockaddr_storage address = {};
+  socklen_t size = sizeof address;
+  auto* generic = reinterpret_cast<sockaddr*>(&address);
+  const long result = attempt([&](int f) { return ask(f, generic, &size); }, fd);
+  if (result < 0) detail::throw_io_error(system_error_of(static_cast<int>(-result)), operation);
+  return {generic, size};
+}
+
+// The number that a port's text stands for; false if it is none, and no service's name either.
+bool parse_port(std::string_view text, std::uint16_t& port) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), port);
+  if (error == std::errc() && end == text.data() + text.size()) return true;
+  if (text.empty() || (text.front() >= '0' && text.front() <= '9')) return false;
+  servent entry = {};
+  servent* found = nullptr;
+  char buffer[1024];
+  const std::string name(text);
+  if (::getservbyname_r(name.c_str(), "tcp", &entry, buffer, sizeof buffer, &found) != 0 ||
+      found == nullptr) {
+    return false;
+  }
+  port = ntohs(static_cast<std::uint16_t>(found->s_port));
+  return true;
+}
+
+}  // namespace
+
+std::system_error failed(const std::error_code& error, const char* operation,
+                         std::string_view whom) {
+  return {error, std::string(operation) + " \"" + std::string(whom) + "\""};
+}
+
+net::endpoint local_of(int fd) { return ask_endpoint(fd, ::getsockname, "sley: local address"); }
+net::endpoint remote_of(int fd) { return ask_endpoint(fd, ::getpeername, "sley: remote address"); }
+
+host_and_port split_host_port(std::string_view text, std::error_code& error) {
+  error.clear();
+  host_and_port result;
+  const std::size_t colon = text.rfind(':');
+  std::string_view host = text.substr(0, colon == std::string_view::npos ? 0 : colon);
+  const bool is_bracketed = host.size() >= 2 && host.front() == '[' && host.back() == ']';
+  if (is_bracketed) host = host.substr(1, host.size() - 2);
+  // An IPv6 address needs its brackets: nobody knows where it ends otherwise.
+  const bool is_clear = is_bracketed || host.find_first_of(":[]") == std::string_view::npos;
+  if (colon == std::string_view::npos || !is_clear ||
+      !parse_port(text.substr(colon + 1), result.port)) {
+    error = std::make_error_code(std::errc::invalid_argument);
+  }
+  result.host = host;
+  return result;
+}
+
+}  // namespace sley::io
+
+namespace sley::net {
+
+using detail::throwing;
+
+namespace {
+
+iovec one(std::span<const std::byte> bytes) noexcept {
+  return {const_cast<std::byte*>(bytes.data()), bytes.size()};
+}
+
+}  // namespace
+
+std::size_t stream::read_some(std::span<std::byte> buffer) const {
+  return throwing("sley: read", [&](std::error_code& e) { return read_some(buffer, e); });
+}
+std::size_t stream::read_some(std::span<std::byte> buffer, std::error_code& error) const noexcept {
+  const iovec whole = one(buffer);
+  return descriptor_.read_some({&whole, 1}, error);
+}
+std::size_t stream::read_some(std::span<const iovec> buffers,
+                              std::error_code& error) const noexcept {
+  return descriptor_.read_some(buffers, error);
+}
+
+void stream::read_exactly(std::span<std::byte> buffer) const {
+  throwing("sley: read", [&](std::error_code& e) { return read_exactly(buffer, e); });
+}
+std::size_t stream::read_exactly(std::span<std::byte> buffer,
+                                 std::error_code& error) const noexcept {
+  error.clear();
+  std::size_t done = 0;
+  while (done < buffer.size()) {
+    const std::size_t n = read_some(buffer.subspan(done), error);
+    if (error) return done;
+    if (n == 0) {
+      error = std::make_error_code(std::errc::connection_aborted);
+      return done;
+    }
+    done += n;
+  }
+  return done;
+}
+
+std::size_t stream::write_some(std::span<const std::byte> bytes) const {
+  return throwing("sley: write", [&](std::error_code& e) { return write_some(bytes, e); });
+}
+std::size_t stream::write_some(std::span<const std::byte> bytes,
+                               std::error_code& error) const noexcept {
+  const iovec whole = one(bytes);
+  return descriptor_.write_some({&whole, 1}, error);
+}
+std::size_t stream::write_some(std::span<const iovec> buffers,
+                               std::error_code& error) const noexcept {
+  return descriptor_.write_some(buffers, error);
+}
+
+void stream::write_all(std::span<const std::byte> bytes) const {
+  throwing("sley: write", [&](std::error_code& e) { return write_all(bytes, e); });
+}
+std::size_t stream::write_all(std::span<const std::byte> bytes,
+                              std::error_code& error) const noexcept {
+  const iovec whole = one(bytes);
+  return descriptor_.write_all({&whole, 1}, error);
+}
+std::size_t stream::write_all(std::span<const iovec> buffers,
+                              std::error_code& error) const noexcept {
+  return descriptor_.write_all(buffers, error);
+}
+
+void stream::set_deadline(time_point when) const {
+  set_read_deadline(when);
+  set_write_deadline(when);
+}
+void stream::set_read_deadline(time_point when) const { descriptor_.set_read_deadline(when); }
+void stream::set_write_deadline(time_point when) const { descriptor_.set_write_deadline(when); }
+
+void stream::shutdown_write() const {
+  throwing("sley: shutdown", [&](std::error_code& e) { shutdown_write(e); });
+}
+void stream::shutdown_write(std::error_code& error) const noexcept {
+  error.clear();
+  const long result = io::attempt([](int fd) { return ::shutdown(fd, SHUT_WR); }, native_handle());
+  if (result < 0) error = io::system_error_of(static_cast<int>(-result));
+}
+
+void stream::close() {
+  throwing("sley: close", [&](std::error_code& e) { close(e); });
+}
+void stream::close(std::error_code& error) noexcept { descriptor_.close(error); }
+
+endpoint stream::local() const { return io::local_of(native_handle()); }
+endpoint stream::remote() const { return io::remote_of(native_handle()); }
+
+stream::stream(int fd) {
+  std::error_code error;
+  *this = stream(fd, error);
+  if (error) detail::throw_io_error(error, "sley: take over a socket");
+}
+stream::stream(int fd, std::error_code& error) noexcept {
+  error.clear();
+  if (io::make_non_blocking(fd, error)) {
+    descriptor_ = detail::descriptor(fd, detail::io_kind::stream_socket, error);
+  } else {
+    ::close(fd);
+  }
+}
+stream::stream(detail::descriptor descriptor) noexcept : descriptor_(std::move(descriptor)) {}
+
+}  // namespace sley::net

@@ -1,0 +1,39 @@
+// What sockets of all kinds have in common.
+#pragma once
+
+#include <sley/net.hpp>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <system_error>
+
+namespace sley::io {
+
+// A new socket, non-blocking and closed on exec. -1 on errors.
+int open_socket(int family, int type, std::error_code& error) noexcept;
+void set_option(int fd, int level, int name, int value, std::error_code& error) noexcept;
+bool make_non_blocking(int fd, std::error_code& error) noexcept;
+
+// What is thrown: "operation "whom"".
+std::system_error failed(const std::error_code& error, const char* operation,
+                         std::string_view whom);
+
+net::endpoint local_of(int fd);   // throws std::system_error
+net::endpoint remote_of(int fd);  // likewise
+
+// As endpoint's functions, without exceptions: invalid_argument, no_such_device, filename_too_long.
+net::endpoint parse_ip(std::string_view ip, std::uint16_t port, std::error_code& error);
+
+net::endpoint parse_path(std::string_view path, std::error_code& error) noexcept;
+net::endpoint with_port(const net::endpoint& e, std::uint16_t port) noexcept;
+
+// "host:port", "[host]:port" or ":port"; the port is a number or the name of a service. Sets
+// std::errc::invalid_argument for anything else.
+struct host_and_port {
+  std::string host;
+  std::uint16_t port = 0;
+};
+host_and_port split_host_port(std::string_view text, std::error_code& error);
+
+}  // namespace sley::io

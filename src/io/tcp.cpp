@@ -1,0 +1,80 @@
+// TCP: connections by name, and listeners. From Go's net.
+#include <sley/net.hpp>
+
+#include "io/connect.hpp"
+#include "io/listen.hpp"
+#include "io/resolve.hpp"
+#include "io/socket.hpp"
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+
+namespace sley::net {
+
+using detail::throwing;
+
+namespace {
+
+void set_defaults(int fd) noexcept {
+  std::error_code ignored;  // the connection works without
+  io::set_option(fd, IPPROTO_TCP, TCP_NODELAY, 1, ignored);
+  io::set_option(fd, SOL_SOCKET, SO_KEEPALIVE, 1, ignored);
+  io::set_option(fd, IPPROTO_TCP, TCP_KEEPIDLE, 15, ignored);
+  io::set_option(fd, IPPROTO_TCP, TCP_KEEPINTVL, 15, ignored);
+}
+
+}  // namespace
+
+void tcp_stream::set_no_delay(bool on) const {
+  throwing("sley: TCP_NODELAY", [&](std::error_code& e) {
+    io::set_option(native_handle(), IPPROTO_TCP, TCP_NODELAY, on ? 1 : 0, e);
+  });
+}
+
+tcp_stream tcp_stream::connect(std::string_view host_port, time_point deadline,
+                               std::error_code& error) {
+  error.clear();
+  const std::vector<endpoint> endpoints = io::where_to_connect(host_port, deadline, error);
+  if (error) return {};
+  tcp_stream connected(io::connect_to_any(endpoints, deadline, error));
+  if (!error) set_defaults(connected.native_handle());
+  return connected;
+}
+
+tcp_stream tcp_stream::connect(std::string_view host_port, std::error_code& error) {
+  return connect(host_port, time_point::max(), error);
+}
+
+tcp_stream tcp_stream::connect(std::string_view host_port) {
+  std::error_code error;
+  tcp_stream connected = connect(host_port, error);
+  if (error) throw io::failed(error, "sley: connect to", host_port);
+  return connected;
+}
+
+tcp_listener tcp_listener::listen(std::string_view host_port, const listen_options& options,
+                                  std::error_code& error) {
+  error.clear();
+  const endpoint at = io::where_to_listen(host_port, error);
+  if (error) return {};
+  return tcp_listener(io::listen_at(at, options, error));
+}
+
+tcp_listener tcp_listener::listen(std::string_view host_port, const listen_options& options) {
+  std::error_code error;
+  tcp_listener l = listen(host_port, options, error);
+  if (error) throw io::failed(error, "sley: listen at", host_port);
+  return l;
+}
+
+tcp_stream tcp_listener::accept(std::error_code& error) const {
+  tcp_stream accepted(accept_next(error));
+  if (!error) set_defaults(accepted.native_handle());
+  return accepted;
+}
+
+tcp_stream tcp_listener::accept() const {
+  return throwing("sley: accept", [this](std::error_code& e) { return accept(e); });
+}
+
+}  // namespace sley::net

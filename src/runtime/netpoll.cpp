@@ -1,0 +1,304 @@
+#include "runtime/netpoll.hpp"
+
+#include "base/check.hpp"
+#include "platform/decisions.hpp"
+#include "platform/poller.hpp"
+#include "runtime/records.hpp"
+#include "runtime/sched_state.hpp"
+#include "runtime/scheduler.hpp"
+
+#include <cerrno>
+#include <new>
+#include <utility>
+
+namespace sley::rt {
+
+namespace {
+
+struct record_pool {
+  detail::lock lock;
+  watched* free = nullptr;  // [lock: lock]
+  //   NP-1  A record is complete before others find it: store_release in take_free <->
+  //         load_acquire by who walks over the list.
+  detail::atomic<watched*> all;          // [atomic NP-1]
+  detail::atomic<std::uint32_t> in_use;  // figure; changed under the lock
+};
+record_pool records;
+
+// ---- tags: which record an event is for, and in which use of it ----
+
+constexpr int sequence_shift = 48;  // user addresses have 47 bits
+
+std::uint64_t tag_of(const watched* w) noexcept {
+  return reinterpret_cast<std::uintptr_t>(w) | std::uint64_t{w->sequence} << sequence_shift;
+}
+watched* record_of(std::uint64_t tag) noexcept {
+  return reinterpret_cast<watched*>(tag & ((std::uint64_t{1} << sequence_shift) - 1));
+}
+std::uint16_t sequence_of(std::uint64_t tag) noexcept {
+  return static_cast<std::uint16_t>(tag >> sequence_shift);
+}
+
+// ---- waiting: all of this requires the record's lock ----
+
+// Who waits in this side for an event, if anybody: to be made ready once the lock is free.
+goroutine* take_waiter(io_side& side, io_result result) noexcept {
+  io_waiter* waiter = std::exchange(side.waiter, nullptr);
+  if (waiter == nullptr) return nullptr;
+  waiter->result = result;
+  return waiter->g;
+}
+
+goroutine* signal(io_side& side) noexcept {
+  side.may_try = side.waiter == nullptr;
+  return take_waiter(side, io_result::ready);
+}
+
+void stand_in_line(io_side& side, io_waiter* self) noexcept {
+  (side.first_in_line == nullptr ? side.first_in_line : side.last_in_line->next) = self;
+  side.last_in_line = self;
+}
+
+// The turn goes to the next in line. Returns that one, to be made ready.
+goroutine* pass_turn(io_side& side) noexcept {
+  io_waiter* next = side.first_in_line;
+  side.is_taken = next != nullptr;
+  if (next == nullptr) return nullptr;
+  side.first_in_line = next->next;
+  return next->g;
+}
+
+goroutine* leave_turn(watched* w, io_side& side, goroutine*& closer) noexcept {
+  --w->users;
+  if (w->users == 0 && w->closer != nullptr) closer = w->closer->g;
+  return pass_turn(side);
+}
+
+void wake(goroutine* g) noexcept {
+  if (g != nullptr) ready(g);
+}
+
+// Releases the lock.
+void give_up_turn(watched* w, io_side& side) noexcept {
+  goroutine* closer = nullptr;
+  goroutine* next = leave_turn(w, side, closer);
+  w->lock.release();
+  wake(next);
+  wake(closer);
+}
+
+io_result state_of(const watched* w, const io_side& side) noexcept {
+  if (w->is_closing.load_relaxed()) return io_result::closed;
+  return side.has_expired ? io_result::timed_out : io_result::ready;
+}
+
+// The caller has the turn. Releases the lock.
+io_result wait_until_worth_it(watched* w, io_side& side) noexcept {
+  io_waiter self{.g = current_machine()->g, .result = state_of(w, side)};
+  if (self.result == io_result::ready && !side.may_try) {
+    side.waiter = &self;
+    park_and_release(wait::io, w->lock);
+    if (self.result == io_result::ready) return io_result::ready;  // the event was for this call
+    w->lock.acquire();
+  }
+  if (self.result == io_result::ready) {
+    side.may_try = false;
+    w->lock.release();
+  } else {
+    give_up_turn(w, side);
+  }
+  return self.result;
+}
+
+goroutine* expire(timer* t, std::int64_t) noexcept {
+  auto* side = static_cast<io_side*>(t);
+  detail::lock_guard guard(side->owner->lock);
+  side->has_expired = true;
+  return take_waiter(*side, io_result::timed_out);
+}
+
+// ---- records ----
+
+watched* make_record() noexcept {
+  void* place = allocate_permanently(sizeof(watched));
+  if (place == nullptr) return nullptr;
+  auto* w = ::new (place) watched;
+  for (io_side* side : {&w->reading, &w->writing}) {
+    side->owner = w;
+    side->fire = &expire;
+  }
+  return w;
+}
+
+// Requires the pool's lock.
+watched* take_free() noexcept {
+  if (watched* w = records.free) {
+    records.free = w->next_free;
+    return w;
+  }
+  watched* w = make_record();
+  if (w == nullptr) return nullptr;
+  w->next_all = records.all.load_relaxed();  // written under the lock
+  records.all.store_release(w, "NP-1");
+  return w;
+}
+
+watched* take_record(int& error) noexcept {
+  detail::lock_guard guard(records.lock);
+  watched* w = take_free();
+  error = w == nullptr ? ENOMEM : 0;
+  if (w != nullptr) records.in_use.store_relaxed(records.in_use.load_relaxed() + 1);
+  return w;
+}
+
+// ---- events ----
+
+void collect(goroutine* g, goroutine_list& woken) noexcept {
+  if (g != nullptr) woken.push_back(g);
+}
+
+void deliver(const platform::poll_event& event, goroutine_list& woken) noexcept {
+  watched* w = record_of(event.tag);
+  detail::lock_guard guard(w->lock);
+  if (w->sequence != sequence_of(event.tag)) return;
+  if (event.has_ended) w->has_ended = true;
+  if (event.is_readable) collect(signal(w->reading), woken);
+  if (event.is_writable) collect(signal(w->writing), woken);
+}
+
+}  // namespace
+
+watched* watch(int fd, int& error) noexcept {
+  watched* w = take_record(error);
+  if (w == nullptr) return nullptr;
+  std::uint64_t tag;
+  {
+    detail::lock_guard guard(w->lock);
+    w->fd = fd;
+    w->is_closing.store_relaxed(false);
+    w->has_ended = false;
+    w->closer = nullptr;
+    for (io_side* side : {&w->reading, &w->writing}) {
+      side->may_try = true;
+      side->has_expired = false;
+    }
+    tag = tag_of(w);
+  }
+  error = platform::watch(fd, tag);
+  if (error == 0) return w;
+  forget(w);
+  return nullptr;
+}
+
+namespace {
+
+// Those that a close has found waiting; they are woken when the closing goroutine has parked.
+struct found_waiting {
+  watched* w;
+  goroutine* reader;
+  goroutine* writer;
+
+  static void let_go(goroutine*, void* arg) noexcept {
+    const found_waiting found = *static_cast<found_waiting*>(arg);  // gone once they have run
+    found.w->lock.release();
+    wake(found.reader);
+    wake(found.writer);
+  }
+};
+
+}  // namespace
+
+bool unwatch(watched* w) noexcept {
+  w->lock.acquire();
+  if (w->is_closing.load_relaxed()) {
+    w->lock.release();
+    return false;
+  }
+  w->is_closing.store_relaxed(true);
+  found_waiting found = {w, take_waiter(w->reading, io_result::closed),
+                         take_waiter(w->writing, io_result::closed)};
+  if (w->users != 0) {
+    io_waiter self{.g = current_machine()->g};
+    w->closer = &self;
+    park(wait::io_close, &found_waiting::let_go, &found);
+  } else {
+    w->lock.release();
+  }
+  {
+    detail::lock_guard guard(w->deadlines);
+    remove_timer(&w->reading);
+    remove_timer(&w->writing);
+  }
+  platform::unwatch(w->fd);
+  return true;
+}
+
+void forget(watched* w) noexcept {
+  {
+    detail::lock_guard guard(w->lock);
+    ++w->sequence;  // events from before are too late
+  }
+  detail::lock_guard guard(records.lock);
+  w->next_free = std::exchange(records.free, w);
+  records.in_use.store_relaxed(records.in_use.load_relaxed() - 1);
+}
+
+io_result begin_io(watched* w, io_side& side) noexcept {
+  w->lock.acquire();
+  if (const io_result state = state_of(w, side); state != io_result::ready) {
+    w->lock.release();
+    return state;
+  }
+  ++w->users;
+  if (std::exchange(side.is_taken, true)) {
+    io_waiter self{.g = current_machine()->g};
+    stand_in_line(side, &self);
+    park_and_release(wait::io_turn, w->lock);
+    w->lock.acquire();
+  }
+  return wait_until_worth_it(w, side);
+}
+
+io_result wait_for_event(watched* w, io_side& side) noexcept {
+  w->lock.acquire();
+  return wait_until_worth_it(w, side);
+}
+
+void end_io(watched* w, io_side& side, bool may_try) noexcept {
+  w->lock.acquire();
+  if (may_try || (w->has_ended && &side == &w->reading)) side.may_try = true;
+  give_up_turn(w, side);
+}
+
+bool set_deadline(watched* w, io_side& side, std::int64_t when_ns) noexcept {
+  detail::lock_guard guard(w->deadlines);
+  remove_timer(&side);
+  w->lock.acquire();
+  const bool is_closing = w->is_closing.load_relaxed();
+  side.has_expired = when_ns <= platform::now_ns();
+  goroutine* late = side.has_expired ? take_waiter(side, io_result::timed_out) : nullptr;
+  const bool is_to_come = !side.has_expired && !is_closing && when_ns != never;
+  w->lock.release();
+  wake(late);
+  return !is_to_come || add_timer(&side, when_ns);
+}
+
+bool is_anything_watched() noexcept { return records.in_use.load_relaxed() != 0; }
+
+bool is_anybody_in_io() noexcept {
+  for (watched* w = records.all.load_acquire("NP-1"); w != nullptr; w = w->next_all) {
+    detail::lock_guard guard(w->lock);
+    if (w->users != 0) return true;
+  }
+  return false;
+}
+
+goroutine_list poll(std::int64_t deadline_ns) noexcept {
+  platform::poll_event events[128];
+  goroutine_list woken;
+  const std::size_t n = platform::wait_for_events(events, deadline_ns);
+  for (std::size_t i = 0; i < n; ++i) deliver(events[i], woken);
+  return woken;
+}
+
+}  // namespace sley::rt

@@ -1,0 +1,96 @@
+// Goroutines that wait for descriptors. From Go's netpoll.go and poll/fd_mutex.go.
+//
+// A watched descriptor is registered with the poller once. Reading and writing have a side each:
+// one goroutine at a time has a side's turn and makes system calls with it, others queue. `may_try`
+// says that a call is worth making; who has the turn takes it back before the call, events set it,
+// so a call that found nothing waits unless something has happened since.
+//
+// Everything in a descriptor is guarded by its lock, which is taken twice for each operation. Order
+// of locks: deadlines, then a timer heap's, then the descriptor's.
+#pragma once
+
+#include <sley/detail/atomic.hpp>
+#include <sley/detail/lock.hpp>
+
+#include "runtime/processor.hpp"
+#include "runtime/timer.hpp"
+#include "runtime/wait_reason.hpp"
+
+#include <cstdint>
+
+namespace sley::rt {
+
+struct watched;
+
+enum class io_result : std::uint8_t { ready, timed_out, closed };
+
+// A goroutine that waits, on its own stack.
+struct io_waiter {
+  goroutine* g = nullptr;
+  io_waiter* next = nullptr;            // in the queue for a turn
+  io_result result = io_result::ready;  // written before it is made ready
+};
+
+// Reading or writing.
+struct io_side : timer {               // the deadline's
+  watched* owner = nullptr;            // [const]
+  bool may_try = true;                 // [lock: owner->lock] a call may find something
+  bool has_expired = false;            // [lock: owner->lock] the deadline has passed
+  bool is_taken = false;               // [lock: owner->lock] somebody has the turn
+  io_waiter* waiter = nullptr;         // [lock: owner->lock] has the turn, and waits for an event
+  io_waiter* first_in_line = nullptr;  // [lock: owner->lock] wait for the turn
+  io_waiter* last_in_line = nullptr;   // [lock: owner->lock]
+};
+
+// The record of a watched descriptor. Never given back to the system, but used again, so an event
+// that comes too late finds a record: of another sequence.
+struct alignas(64) watched {
+  detail::lock lock;
+  std::uint16_t sequence = 0;       // [lock: lock] grows with each use of the record
+  detail::atomic<bool> is_closing;  // changed under the lock
+  bool has_ended = false;           // [lock: lock] reading always is worth a call
+  std::uint32_t users = 0;          // [lock: lock] operations under way
+  int fd = -1;                      // [const] while it is watched
+  io_waiter* closer = nullptr;      // [lock: lock] waits until there are no users
+  io_side reading;
+  io_side writing;
+  detail::lock deadlines;        // held while a deadline is set
+  watched* next_free = nullptr;  // [lock: that of the records]
+  watched* next_all = nullptr;   // [const] once it is on the list of all records
+};
+
+// All of these: [inside], perhaps on another machine after.
+
+// Null, and an errno value: the descriptor can't be waited for (EPERM), or there is no memory, or
+// no room in a table of the kernel's.
+watched* watch(int fd, int& error) noexcept;
+
+// Wakes all who wait, waits until nobody uses the descriptor, and watches it no longer: its number
+// is the caller's to close. Operations find it closed from then on. False: it was closed before.
+[[nodiscard]] bool unwatch(watched* w) noexcept;
+// After unwatch(): nobody uses the record any more.
+void forget(watched* w) noexcept;
+
+// The caller gets the turn, and may make a call unless the result is another than `ready`: then
+// there is no turn. To be followed by wait_for_event or end_io.
+[[nodiscard]] io_result begin_io(watched* w, io_side& side) noexcept;
+// The call found nothing: waits until another is worth making. If not `ready` the turn is over.
+[[nodiscard]] io_result wait_for_event(watched* w, io_side& side) noexcept;
+// The call was made. `may_try`: there may be more.
+void end_io(watched* w, io_side& side, bool may_try) noexcept;
+
+// From then on operations of this side time out, and those that wait; `never`: no deadline. False:
+// no memory for it, and there is none.
+[[nodiscard]] bool set_deadline(watched* w, io_side& side, std::int64_t when_ns) noexcept;
+
+// ---- for the scheduler ----
+
+// Is there any descriptor that somebody may wait for? Any thread.
+bool is_anything_watched() noexcept;
+// Does a goroutine wait for a descriptor? Any thread; takes its time.
+bool is_anybody_in_io() noexcept;
+// Waits as wait_for_events() of poller.hpp does. Returns who is to be made ready. [inside, or
+// sysmon]
+goroutine_list poll(std::int64_t deadline_ns) noexcept;
+
+}  // namespace sley::rt
