@@ -2,26 +2,40 @@
 
 #include "base/check.hpp"
 #include "platform/os.hpp"
+#include "platform/sanitizer.hpp"
 
 #include <algorithm>
 #include <cstring>
 
 namespace sley::parts {
 
-timer_heap::~timer_heap() {
-  if (entries_ != nullptr) platform::unmap_memory(entries_, capacity_ * sizeof(entry));
+namespace {
+
+// An armed timer may be known to its heap alone, and to nobody else what it will call.
+void* map_entries(std::size_t bytes) noexcept {
+  void* start = platform::map_memory(bytes, false);
+  if (start != nullptr) platform::register_root(start, bytes);
+  return start;
 }
+
+void unmap_entries(void* start, std::size_t bytes) noexcept {
+  if (start == nullptr) return;
+  platform::forget_root(start, bytes);
+  platform::unmap_memory(start, bytes);
+}
+
+}  // namespace
+
+timer_heap::~timer_heap() { unmap_entries(entries_, capacity_ * sizeof(entry)); }
 
 bool timer_heap::reserve_one() noexcept {
   if (size_ < capacity_) return true;
   const std::size_t bytes =
       capacity_ == 0 ? platform::page_bytes() : 2 * std::size_t{capacity_} * sizeof(entry);
-  auto* grown = static_cast<entry*>(platform::map_memory(bytes, false));
+  auto* grown = static_cast<entry*>(map_entries(bytes));
   if (grown == nullptr) return false;
-  if (entries_ != nullptr) {
-    std::memcpy(grown, entries_, size_ * sizeof(entry));
-    platform::unmap_memory(entries_, capacity_ * sizeof(entry));
-  }
+  if (entries_ != nullptr) std::memcpy(grown, entries_, size_ * sizeof(entry));
+  unmap_entries(entries_, capacity_ * sizeof(entry));
   entries_ = grown;
   capacity_ = static_cast<std::uint32_t>(bytes / sizeof(entry));
   return true;

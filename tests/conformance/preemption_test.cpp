@@ -146,6 +146,7 @@ void ping_pong(const chan<void>& done, const chan<void>& wake, int turn,
 
 // C10, TestPingPongHog
 GO_TEST(preemption, pairs_with_heavy_and_light_turns_get_comparable_shares) {
+  if (sley_test::under_chaos) GTEST_SKIP() << "there chance, not a slice, says whose turn it is";
   const processors one(1);
   const chan<void> done;
   const std::array<chan<void>, 2> wake;

@@ -15,6 +15,7 @@
 #include <iterator>
 #include <sstream>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -46,14 +47,18 @@ long number_after(const std::string& line, const std::string& text) {
   return start == std::string::npos ? -1 : std::atol(line.c_str() + start + text.size());
 }
 
-std::string head() {
-  return "SCHED ([0-9]+)ms: gomaxprocs=[0-9]+ idleprocs=[0-9]+ threads=[0-9]+ "
-         "spinningthreads=[0-9]+ needspinning=[01] idlethreads=[0-9]+ runqueue=[0-9]+";
+// With what follows the head of a line.
+std::string head(std::string_view rest) {
+  std::string pattern =
+      "SCHED ([0-9]+)ms: gomaxprocs=[0-9]+ idleprocs=[0-9]+ threads=[0-9]+ "
+      "spinningthreads=[0-9]+ needspinning=[01] idlethreads=[0-9]+ runqueue=[0-9]+";
+  pattern += rest;
+  return pattern;
 }
-std::string summary_line() { return head() + " \\[ ([0-9]+ )+\\] schedticks=\\[ ([0-9]+ )+\\]"; }
+std::string summary_line() { return head(" \\[ ([0-9]+ )+\\] schedticks=\\[ ([0-9]+ )+\\]"); }
 std::string detail_line() {
-  return head() +
-         " gcwaiting=(true|false) nmidlelocked=[0-9]+ stopwait=[0-9]+ sysmonwait=(true|false)";
+  return head(
+      " gcwaiting=(true|false) nmidlelocked=[0-9]+ stopwait=[0-9]+ sysmonwait=(true|false)");
 }
 std::string p_line() {
   return "  P[0-9]+: status=[0-9]+ schedtick=[0-9]+ syscalltick=[0-9]+ m=([0-9]+|nil) "
