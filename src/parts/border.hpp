@@ -18,10 +18,13 @@
 //   OW-2  What M did inside is seen by S, and what S did by M: store_release(inside_ = 0) in leave
 //         <-> load_acquire(inside_) in close; and_acq_rel(attention_) in open <->
 //         load_acquire(attention_) in enter.
-//   OW-3  An announced call is over, or somebody has claimed it first: exchange_acq_rel(call_) in
-//         end_call <-> cas_acq_rel(call_) in claim. Who is claimed from waits for the border's
-//         lock. Inside such a call the thread does not enter, but ends the call before; so it need
-//         not be closed, and no heavy barrier is paid for what may happen very often.
+//   OW-3  An announced call is over, or somebody has claimed it.
+//           M ends it:  1 call_ = even           2 read attention_
+//           S claims:   3 attention_ |= closed   4 read call_
+//         As OW-1: either 2 sees 3, and M waits for the border's lock, or 4 sees 1, and S goes
+//         away. Inside such a call the thread does not enter, but ends the call before. The barrier
+//         at 1 is one that also serves without membarrier. What M did before the call is seen by S:
+//         store_release(call_) in begin_call <-> load_acquire(call_) in claim.
 //         Test: tests/model/border_model.cpp, claim_races_with_end_of_call.
 //   AT-1  Somebody asks for attention and changes what it is about before, the thread lowers the
 //         flag and then looks: or_acq_rel in raise <-> and_acq_rel in lower.
@@ -71,39 +74,30 @@ class border {
   // An announced call, from user code: the processor may be claimed. The thread must end_call()
   // before it enters.
   [[gnu::always_inline]] void begin_call() noexcept {
-    call_.store_release(call_.load_relaxed() + 1,
-                        "OW-3");  // odd; only this thread writes even ones
+    call_.store_release(call_.load_relaxed() + 1, "OW-3");  // odd; only this thread writes it
   }
   // False: there is something to attend to: enter, and wait_until_open().
   [[gnu::always_inline]] bool end_call() noexcept {
-    const std::uint32_t next = (call_.load_relaxed() + 1) & ~claimed;
-    const bool is_claimed = (call_.exchange_acq_rel(next, "OW-3") & claimed) != 0;
-    return __builtin_expect(!is_claimed, 1) && attention_.load_acquire("OW-2") == 0;
+    call_.store_relaxed(call_.load_relaxed() + 1);  // OW-3: the barriers order it
+    detail::light_barrier("OW-3");
+    return attention_.load_acquire("OW-2") == 0;
   }
   // Another odd number for each announced call, 0 while in none.
   std::uint32_t call() const noexcept {
-    const std::uint32_t seen = call_.load_relaxed() & ~claimed;
+    const std::uint32_t seen = call_.load_relaxed();
     return seen % 2 == 0 ? 0 : seen;
   }
   // How many there have been.
-  std::uint32_t calls() const noexcept { return (call_.load_relaxed() & ~claimed) / 2; }
+  std::uint32_t calls() const noexcept { return call_.load_relaxed() / 2; }
 
   // From outside: true if the thread is still in this announced call; it does not come out of it
-  // until open_call().
+  // until open().
   [[nodiscard]] bool claim(std::uint32_t call) noexcept {
     lock_.acquire();
-    std::uint32_t seen = call;
-    return call_.cas_acq_rel(seen, call | claimed, "OW-3");
-  }
-  // `raised` is what the thread has to attend to; 0 if nothing has happened, and others may claim.
-  void open_call(std::uint32_t call, std::uint32_t raised) noexcept {
-    if (raised != 0) {
-      attention_.or_acq_rel(raised, "AT-1");
-    } else {
-      std::uint32_t seen = call | claimed;
-      call_.cas_acq_rel(seen, call, "OW-3");  // it may have ended meanwhile
-    }
-    lock_.release();
+    if (call_.load_relaxed() != call) return false;  // looked at again
+    attention_.or_acq_rel(closed, "OW-3");
+    detail::heavy_barrier("OW-3");
+    return call_.load_acquire("OW-3") == call;
   }
 
   // From outside: closes the border. True: the thread is in user code and stays there until open().
@@ -129,8 +123,6 @@ class border {
   detail::lock& guard() noexcept { return lock_; }
 
  private:
-  static constexpr std::uint32_t claimed = 1U << 31;
-
   // Non-zero while the thread is in the runtime, where nothing may interrupt it.
   detail::atomic<std::uint32_t> inside_;     // [atomic OW-1, OW-2]
   detail::atomic<std::uint32_t> attention_;  // [atomic OW-1, OW-2, AT-1] reasons

@@ -96,7 +96,7 @@ bool take_back_p(machine* m) noexcept {
   if (call == 0) return false;
   const bool may_take = holder->border.claim(call) && holder->p == p && !sched.gate.is_halted();
   if (may_take) release_p(holder);
-  holder->border.open_call(call, may_take ? std::uint32_t{parts::border::lost} : 0);
+  holder->border.open(may_take ? std::uint32_t{parts::border::lost} : 0);
   if (!may_take) return false;
   acquire_p(m, p);
   p->has_seen_return.store_relaxed(true);

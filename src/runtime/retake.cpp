@@ -70,7 +70,7 @@ void pass_on(processor* p) noexcept {
 bool try_take_from_call(processor* p, machine* m, std::uint32_t call) noexcept {
   const bool may_take = m->border.claim(call) && m->p == p;
   if (may_take) release_p(m);
-  m->border.open_call(call, may_take ? std::uint32_t{border::lost} : 0);
+  m->border.open(may_take ? std::uint32_t{border::lost} : 0);
   last_look[p->id].calls_last = may_take;
   if (may_take) pass_on(p);
   return may_take;

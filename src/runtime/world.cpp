@@ -33,11 +33,7 @@ struct shut_out {
 shut_out held[max_processors];  // [sysmon] by processor
 
 void let_go(shut_out& s, std::uint32_t raised) noexcept {
-  if (s.call != 0) {
-    s.m->border.open_call(s.call, raised);
-  } else {
-    s.m->border.open(raised);
-  }
+  s.m->border.open(raised);
   s = {};
 }
 

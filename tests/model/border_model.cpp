@@ -98,7 +98,7 @@ struct border_suite : model::locking_suite<Derived, Threads> {
     const bool is_in_call = edge.claim(call);
     if (is_in_call) RL_ASSERT(announced.get() == call);
     const bool may_take = is_in_call && uses.get() <= most_uses && take_p();
-    edge.open_call(call, may_take ? std::uint32_t{border::lost} : 0);
+    edge.open(may_take ? std::uint32_t{border::lost} : 0);
     if (may_take) make_idle();
     return is_in_call;
   }
@@ -321,11 +321,7 @@ int main(int argc, char** argv) {
               {"OW-3", claim_races_with_end_of_call::name},
               {"OW-3@begin_call", claim_races_with_end_of_call::name},
               {"OW-3@end_call", claim_races_with_end_of_call::name},
-              {"OW-3@end_call.acquire", claim_races_with_end_of_call::name},
               {"OW-3@claim", claim_races_with_end_of_call::name},
-              {"OW-3@claim.acquire", claim_races_with_end_of_call::name},
-              {"OW-3@open_call", claim_races_with_end_of_call::name},
-              {"OW-3@open_call.release", claim_races_with_end_of_call::name},
               {"end the call", the_library_is_used_in_a_call::name},
               {"look for a call", a_signal_comes_in_a_call::name},
               {"AT-1", attention_is_not_missed::name},

@@ -122,7 +122,7 @@ TEST(border, a_call_that_was_claimed_for_nothing_goes_on_and_may_be_claimed_agai
   for (int i = 0; i < 2; ++i) {
     EXPECT_TRUE(b.claim(call));
     EXPECT_EQ(b.call(), call) << "the same call, while it is claimed";
-    b.open_call(call, 0);
+    b.open();
     EXPECT_EQ(b.call(), call);
   }
   EXPECT_TRUE(b.end_call());
@@ -133,9 +133,9 @@ TEST(border, a_call_from_which_something_was_taken_is_claimed_once_and_says_so_a
   b.begin_call();
   const std::uint32_t call = b.call();
   ASSERT_TRUE(b.claim(call));
-  b.open_call(call, border::lost);
+  b.open(border::lost);
   EXPECT_FALSE(b.claim(call)) << "it is taken";
-  b.open_call(call, 0);
+  b.open();
   EXPECT_EQ(b.calls(), 0U);
   EXPECT_FALSE(b.end_call());
   EXPECT_EQ(b.attention(), border::lost);
@@ -152,10 +152,10 @@ TEST(border, a_call_that_is_over_cannot_be_claimed) {
   const std::uint32_t call = b.call();
   EXPECT_TRUE(b.end_call());
   EXPECT_FALSE(b.claim(call));
-  b.open_call(call, 0);
+  b.open();
   b.begin_call();
   EXPECT_FALSE(b.claim(call)) << "this is the next one";
-  b.open_call(call, 0);
+  b.open();
   EXPECT_TRUE(b.end_call());
 }
 
@@ -176,7 +176,7 @@ TEST(border, who_ends_a_call_enters_and_waits_for_the_one_that_has_claimed_it) {
   });
   while (!ends) std::this_thread::yield();
   value = 1;
-  b.open_call(call, border::lost);
+  b.open(border::lost);
   owner.join();
 }
 
@@ -239,7 +239,7 @@ TEST(border, owner_and_claimer_never_both_have_the_processor) {
       ++c.count;
       ++taken;
     }
-    c.b.open_call(call, may_take && i % 2 == 0 ? std::uint32_t{border::lost} : 0);
+    c.b.open(may_take && i % 2 == 0 ? std::uint32_t{border::lost} : 0);
   }
   c.stop = true;
   owner.join();
