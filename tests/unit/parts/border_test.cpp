@@ -128,13 +128,13 @@ TEST(border, a_call_that_was_claimed_for_nothing_goes_on_and_may_be_claimed_agai
   EXPECT_TRUE(b.end_call());
 }
 
-TEST(border, a_call_from_which_something_was_taken_is_claimed_once_and_says_so_at_its_end) {
+TEST(border, a_call_from_which_something_was_taken_says_so_at_its_end) {
   border b;
   b.begin_call();
   const std::uint32_t call = b.call();
   ASSERT_TRUE(b.claim(call));
   b.open(border::lost);
-  EXPECT_FALSE(b.claim(call)) << "it is taken";
+  EXPECT_TRUE(b.claim(call)) << "it goes on; who claims looks what there is to take";
   b.open();
   EXPECT_EQ(b.calls(), 0U);
   EXPECT_FALSE(b.end_call());
@@ -220,8 +220,9 @@ TEST(border, owner_and_closer_never_both_have_the_processor) {
 TEST(border, owner_and_claimer_never_both_have_the_processor) {
   contested c;
   std::thread owner([&c] {
-    while (!c.stop) {
+    for (int i = 0; !c.stop; ++i) {
       c.b.begin_call();
+      if (i % 16 == 0) std::this_thread::yield();  // some last
       if (!c.b.end_call()) {
         c.b.enter();
         if (c.b.wait_until_open() != 0) c.b.lower(border::lost);
