@@ -58,6 +58,8 @@ class border {
   }
   [[gnu::always_inline]] void leave() noexcept { inside_.store_release(0, "OW-2"); }
 
+  // Anybody; what the thread did before it left is seen then.
+  bool is_outside() const noexcept { return inside_.load_acquire("OW-2") == 0; }
   // On the thread itself, or for figures.
   bool is_inside() const noexcept { return inside_.load_relaxed() != 0; }
   std::uint32_t attention() const noexcept { return attention_.load_relaxed(); }

@@ -211,7 +211,7 @@ void halt() noexcept {
   const std::int64_t until_ns = platform::monotonic_ns() + patience_ns;
   const auto is_at_work = [](const processor& p) {
     const machine* m = p.m.load_acquire("PM-1");
-    return m != nullptr && m != this_machine() && m->border.is_inside();
+    return m != nullptr && m != this_machine() && !m->border.is_outside();
   };
   const std::uint32_t procs = sched.procs.load_acquire("PC-1");
   for (std::uint32_t i = 0; i < procs && platform::monotonic_ns() < until_ns;) {

@@ -37,6 +37,8 @@ namespace {
 
 // The hog may have found at its end that it has to make room.
 bool is_without_signals(const std::string& out) {
+  // There slices end by chance as well, and that is counted.
+  if (sley_test::under_chaos) return out.starts_with("waited") || out.starts_with("taken");
   for (const char* text : {"waited, 0 ", "waited, 1 ", "taken, 0 ", "taken, 1 "}) {
     if (out.starts_with(text)) return true;
   }
