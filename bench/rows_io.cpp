@@ -2,6 +2,7 @@
 #include "rows.hpp"
 
 #include <sley/net.hpp>
+#include <sley/os.hpp>
 #include <sley/sley.hpp>
 
 #include <algorithm>
@@ -13,6 +14,9 @@
 #include <string>
 #include <system_error>
 #include <vector>
+
+#include <stdlib.h>
+#include <unistd.h>
 
 namespace bench {
 
@@ -94,10 +98,78 @@ outcome tcp_echo(int n, int connections, int idle) {
   return o;
 }
 
+using sley::os::file;
+
+outcome pipe_pingpong(int n) {
+  const sley::os::pipe_ends there = sley::os::pipe(), back = sley::os::pipe();
+  sley::wait_group group;
+  group.go([&] {
+    std::array<std::byte, 1> byte;
+    for (int i = 0; i < n; ++i) {
+      there.reader.read_some(byte);
+      byte[0] = std::byte(std::to_integer<int>(byte[0]) + 1);
+      back.writer.write_all(byte);
+    }
+  });
+  outcome o = timed(n, [&] {
+    std::array<std::byte, 1> byte{};
+    for (int i = 0; i < n; ++i) {
+      there.writer.write_all(byte);
+      back.reader.read_some(byte);
+      check(std::to_integer<int>(byte[0]) == (i + 1) % 256, "byte");
+    }
+  });
+  group.wait();
+  return o;
+}
+
+constexpr std::size_t page_bytes = 4096;
+constexpr std::uint64_t pages = 4096;  // 16 MiB
+
+void read_pages(const file& f, std::uint64_t seed, int count) {
+  std::array<std::byte, page_bytes> page;
+  for (int i = 0; i < count; ++i) {
+    const std::uint64_t p = splitmix(seed + static_cast<std::uint64_t>(i)) % pages;
+    check(f.read_at(page, p * page_bytes) == page_bytes && page[0] == std::byte(p % 256), "page");
+  }
+}
+
+file make_pages() {
+  char path[] = "/tmp/sley_bench_XXXXXX";
+  const int fd = ::mkstemp(path);
+  check(fd >= 0, "mkstemp");
+  ::unlink(path);
+  file f(fd);
+  std::array<std::byte, page_bytes> page{};
+  for (std::uint64_t p = 0; p < pages; ++p) {
+    page[0] = std::byte(p % 256);
+    f.write_all(page);
+  }
+  return f;
+}
+
+outcome file_read_4k(int n) {
+  const file f = make_pages();
+  outcome o = timed(n, [&] { read_pages(f, 1, n); });
+  constexpr int readers = 8;
+  const int each = std::max(1, n / readers);
+  const outcome together = timed(readers * each, [&] {
+    sley::wait_group group;
+    for (std::uint64_t r = 0; r < readers; ++r) {
+      group.go([&, r] { read_pages(f, r << 32, each); });
+    }
+    group.wait();
+  });
+  o.add("par8_ns=%.2f", ns_each(together.wall, together.ops));
+  return o;
+}
+
 constexpr workload rows[] = {
     {"tcp_echo", 400'000, 20'000, [](int n) { return tcp_echo(n, 64, 0); }},
     {"tcp_echo_c1", 100'000, 5'000, [](int n) { return tcp_echo(n, 1, 0); }},
     {"tcp_idle10k", 400'000, 0, [](int n) { return tcp_echo(n, 64, 5000); }},
+    {"file_read_4k", 1'000'000, 50'000, file_read_4k},
+    {"pipe_pingpong", 200'000, 10'000, pipe_pingpong},
 };
 
 }  // namespace

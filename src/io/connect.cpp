@@ -95,10 +95,9 @@ descriptor connect_one(const endpoint& to, time_point deadline, race* contest,
     error = std::make_error_code(std::errc::operation_canceled);
     return {};
   }
-  rt::watched* w = d.get();
   perform(
-      w, w->writing, [&to](int f) { return connect_again(f, to); }, [](long) { return false; },
-      error);
+      d.get(), direction::write, [&to](int f) { return connect_again(f, to); },
+      [](long) { return false; }, error);
   if (contest != nullptr) contest->leave(&d);
   if (error) return {};
   d.set_write_deadline(time_point::max());

@@ -23,13 +23,6 @@ std::error_code error_of(rt::io_result result) noexcept {
 
 namespace {
 
-// Nothing is open.
-bool refuse(const rt::watched* w, std::error_code& error) noexcept {
-  if (w != nullptr) return false;
-  error = std::make_error_code(std::errc::bad_file_descriptor);
-  return true;
-}
-
 std::size_t bytes_in(std::span<const iovec> buffers) noexcept {
   std::size_t sum = 0;
   for (const iovec& buffer : buffers) sum += buffer.iov_len;
@@ -47,6 +40,20 @@ long read_into(int fd, std::span<const iovec> buffers) noexcept {
   return ::readv(fd, buffers.data(), static_cast<int>(buffers.size()));
 }
 
+long write_from(int fd, std::span<const iovec> buffers) noexcept {
+  if (buffers.size() == 1) return ::write(fd, buffers[0].iov_base, buffers[0].iov_len);
+  return ::writev(fd, buffers.data(), static_cast<int>(buffers.size()));
+}
+
+// The reader of a pipe may have gone: an error is enough.
+long write_to_pipe(int fd, std::span<const iovec> buffers) noexcept {
+  rt::machine* m = rt::this_machine();
+  m->writes_to_pipe.store_relaxed(true);
+  const long n = write_from(fd, buffers);
+  m->writes_to_pipe.store_relaxed(false);
+  return n;
+}
+
 long send_from(int fd, std::span<const iovec> buffers) noexcept {
   if (buffers.size() == 1) {
     return ::send(fd, buffers[0].iov_base, buffers[0].iov_len, MSG_NOSIGNAL);
@@ -55,6 +62,43 @@ long send_from(int fd, std::span<const iovec> buffers) noexcept {
   message.msg_iov = const_cast<iovec*>(buffers.data());
   message.msg_iovlen = buffers.size();
   return ::sendmsg(fd, &message, MSG_NOSIGNAL);
+}
+
+long put(int fd, std::span<const iovec> buffers, detail::io_kind kind) noexcept {
+  switch (kind) {
+    case detail::io_kind::stream_socket:
+    case detail::io_kind::message_socket: return send_from(fd, buffers);
+    case detail::io_kind::pipe: return write_to_pipe(fd, buffers);
+    default: return write_from(fd, buffers);
+  }
+}
+
+// Does a short read of it tell that nothing is left (epoll(7))?
+bool is_stream(detail::io_kind kind) noexcept {
+  return kind == detail::io_kind::stream_socket || kind == detail::io_kind::pipe;
+}
+
+// A call that needs no turn, on what can't be waited for.
+template <class Call>
+std::size_t use(rt::watched* w, const Call& call, std::error_code& error) noexcept {
+  error.clear();
+  if (refuse(w, error)) return 0;
+  rt::enter();
+  const bool is_open = rt::begin_use(w);
+  rt::leave();
+  if (!is_open) {
+    error = error_of(rt::io_result::closed);
+    return 0;
+  }
+  long n;
+  do {
+    n = attempt_blocking(call, w->fd);
+  } while (n == -EINTR);
+  rt::enter();
+  rt::end_use(w);
+  rt::leave();
+  if (n < 0) error = system_error_of(static_cast<int>(-n));
+  return n < 0 ? 0 : static_cast<std::size_t>(n);
 }
 
 // Walks over the bytes of several buffers, a window of them at a time.
@@ -89,12 +133,17 @@ class cursor {
   iovec window_[16];
 };
 
-void set_deadline(rt::watched* w, rt::io_side& side, time_point when) {
+void set_deadline(rt::watched* w, direction d, time_point when) {
+  if (w == nullptr) return;
+  if (!w->is_polled) {
+    detail::throw_io_error(std::make_error_code(std::errc::operation_not_supported),
+                           "sley: deadline");
+  }
   const std::int64_t when_ns = when == time_point::max()
                                    ? rt::never
                                    : std::chrono::nanoseconds(when.time_since_epoch()).count();
   rt::enter();
-  const bool is_set = rt::set_deadline(w, side, when_ns);
+  const bool is_set = rt::set_deadline(w, side_of(w, d), when_ns);
   rt::leave();
   if (!is_set) throw std::bad_alloc();
 }
@@ -110,12 +159,12 @@ void throw_io_error(const std::error_code& error, const char* operation) {
 }
 
 descriptor::descriptor(int fd, io_kind kind, std::error_code& error) noexcept : kind_(kind) {
-  int number = 0;
+  int number = ENOMEM;
   rt::enter();
-  watched_ = rt::watch(fd, number);
+  watched_ = kind == io_kind::regular ? rt::hold(fd) : rt::watch(fd, number);
   rt::leave();
   if (watched_ != nullptr) return;
-  ::close(fd);
+  if (kind != io_kind::borrowed) ::close(fd);
   error = io::system_error_of(number);
 }
 
@@ -138,12 +187,12 @@ std::size_t descriptor::read_some(std::span<const iovec> buffers,
                                   std::error_code& error) const noexcept {
   error.clear();
   const std::size_t wanted = io::bytes_in(buffers);
-  if (io::refuse(watched_, error) || wanted == 0) return 0;
+  if (wanted == 0) return 0;
   const long n = io::perform(
-      watched_, watched_->reading,
+      watched_, io::direction::read,
       [buffers = io::admissible(buffers)](int fd) { return io::read_into(fd, buffers); },
       [this, wanted](long got) {
-        return kind_ == io_kind::stream_socket && got > 0 && std::cmp_less(got, wanted);
+        return io::is_stream(kind_) && got > 0 && std::cmp_less(got, wanted);
       },
       error);
   return n < 0 ? 0 : static_cast<std::size_t>(n);
@@ -151,11 +200,10 @@ std::size_t descriptor::read_some(std::span<const iovec> buffers,
 
 std::size_t descriptor::write_some(std::span<const iovec> buffers,
                                    std::error_code& error) const noexcept {
-  if (io::refuse(watched_, error)) return 0;
   const std::size_t wanted = io::bytes_in(buffers);
   const long n = io::perform(
-      watched_, watched_->writing,
-      [buffers = io::admissible(buffers)](int fd) { return io::send_from(fd, buffers); },
+      watched_, io::direction::write,
+      [buffers = io::admissible(buffers), this](int fd) { return io::put(fd, buffers, kind_); },
       [wanted](long put) { return std::cmp_less(put, wanted); }, error);
   return n < 0 ? 0 : static_cast<std::size_t>(n);
 }
@@ -170,22 +218,38 @@ std::size_t descriptor::write_all(std::span<const iovec> buffers,
   while (!cursor.is_at_end()) {
     const std::span<const iovec> window = cursor.window();
     const long n = io::call_in_turn(
-        turn, watched_, [window](int fd) { return io::send_from(fd, window); }, error);
+        turn, watched_, [window, this](int fd) { return io::put(fd, window, kind_); }, error);
     if (n < 0) return done;
     done += static_cast<std::size_t>(n);
     cursor.advance(static_cast<std::size_t>(n));
-    if (std::cmp_less(n, io::bytes_in(window))) turn.wait();
+    if (watched_->is_polled && std::cmp_less(n, io::bytes_in(window))) turn.wait();
   }
   turn.more_to_come();
   return done;
 }
 
+std::size_t descriptor::read_at(std::span<std::byte> buffer, std::uint64_t offset,
+                                std::error_code& error) const noexcept {
+  return io::use(
+      watched_,
+      [=](int fd) { return ::pread(fd, buffer.data(), buffer.size(), static_cast<off_t>(offset)); },
+      error);
+}
+
+std::size_t descriptor::write_at(std::span<const std::byte> bytes, std::uint64_t offset,
+                                 std::error_code& error) const noexcept {
+  return io::use(
+      watched_,
+      [=](int fd) { return ::pwrite(fd, bytes.data(), bytes.size(), static_cast<off_t>(offset)); },
+      error);
+}
+
 void descriptor::set_read_deadline(time_point when) const {
-  if (watched_ != nullptr) io::set_deadline(watched_, watched_->reading, when);
+  io::set_deadline(watched_, io::direction::read, when);
 }
 
 void descriptor::set_write_deadline(time_point when) const {
-  if (watched_ != nullptr) io::set_deadline(watched_, watched_->writing, when);
+  io::set_deadline(watched_, io::direction::write, when);
 }
 
 void descriptor::close(std::error_code& error) noexcept {
@@ -195,7 +259,7 @@ void descriptor::close(std::error_code& error) noexcept {
   const bool is_ours = rt::unwatch(watched_);
   rt::leave();
   // An EINTR of close(2) has closed it all the same.
-  if (!is_ours) return;
+  if (!is_ours || kind_ == io_kind::borrowed) return;
   const long result = io::attempt(::close, watched_->fd);
   if (result < 0 && result != -EINTR) error = io::system_error_of(static_cast<int>(-result));
 }

@@ -76,16 +76,10 @@ using detail::throwing;
 listener::listener(detail::descriptor descriptor) noexcept : descriptor_(std::move(descriptor)) {}
 
 detail::descriptor listener::accept_next(std::error_code& error) const {
-  error.clear();
-  rt::watched* w = descriptor_.get();
-  if (w == nullptr) {
-    error = std::make_error_code(std::errc::bad_file_descriptor);
-    return {};
-  }
   for (io::milliseconds pause = io::first_pause;
        ;) {  // ends by a connection, or by an error of ours
     const long fd = io::perform(
-        w, w->reading,
+        descriptor_.get(), io::direction::read,
         [](int f) { return ::accept4(f, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC); },
         [](long) { return false; }, error);
     if (fd >= 0) {

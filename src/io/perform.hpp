@@ -3,6 +3,7 @@
 #pragma once
 
 #include <sley/detail/descriptor.hpp>
+#include <sley/runtime.hpp>
 
 #include "runtime/enter.hpp"
 #include "runtime/netpoll.hpp"
@@ -26,6 +27,12 @@ template <class Call>
 [[gnu::noinline]] long attempt(const Call& call, int fd) {
   const long n = call(fd);
   return n >= 0 ? n : -errno;
+}
+
+// The same for a call that may block, as those on regular files.
+template <class Call>
+long attempt_blocking(const Call& call, int fd) {
+  return blocking([&] { return attempt(call, fd); });
 }
 
 // The turn to make calls on one side of a descriptor. Parks while others have it.
@@ -70,7 +77,7 @@ template <class Call>
 long call_in_turn(turn& t, rt::watched* w, const Call& call, std::error_code& error) {
   rt::io_result result = t.result();
   while (result == rt::io_result::ready) {  // ends by the call or the descriptor
-    const long n = attempt(call, w->fd);
+    const long n = w->is_polled ? attempt(call, w->fd) : attempt_blocking(call, w->fd);
     if (n == -EAGAIN) {
       result = t.wait();
     } else if (n != -EINTR) {
@@ -82,12 +89,25 @@ long call_in_turn(turn& t, rt::watched* w, const Call& call, std::error_code& er
   return -1;
 }
 
+enum class direction { read, write };
+
+inline rt::io_side& side_of(rt::watched* w, direction d) noexcept {
+  return d == direction::read ? w->reading : w->writing;
+}
+
+// Nothing was ever open.
+inline bool refuse(const rt::watched* w, std::error_code& error) noexcept {
+  if (w == nullptr) error = std::make_error_code(std::errc::bad_file_descriptor);
+  return w == nullptr;
+}
+
 // One call. `is_all(n)` says whether its result tells that there is nothing more at the moment.
 template <class Call, class IsAll>
-long perform(rt::watched* w, rt::io_side& side, const Call& call, const IsAll& is_all,
+long perform(rt::watched* w, direction d, const Call& call, const IsAll& is_all,
              std::error_code& error) {
   error.clear();
-  turn t(w, side);
+  if (refuse(w, error)) return -1;
+  turn t(w, side_of(w, d));
   const long n = call_in_turn(t, w, call, error);
   if (n < 0 || !is_all(n)) t.more_to_come();
   return n;

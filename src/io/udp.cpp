@@ -17,14 +17,9 @@ namespace {
 constexpr auto more = [](long) { return false; };
 
 template <class Call>
-std::size_t perform(const detail::descriptor& d, bool reads, const Call& call,
+std::size_t perform(const detail::descriptor& d, io::direction direction, const Call& call,
                     std::error_code& error) noexcept {
-  rt::watched* w = d.get();
-  if (w == nullptr) {
-    error = std::make_error_code(std::errc::bad_file_descriptor);
-    return 0;
-  }
-  const long n = io::perform(w, reads ? w->reading : w->writing, call, more, error);
+  const long n = io::perform(d.get(), direction, call, more, error);
   return n < 0 ? 0 : static_cast<std::size_t>(n);
 }
 
@@ -74,7 +69,7 @@ udp_socket udp_socket::connect(std::string_view host_port) {
 std::size_t udp_socket::receive_from(std::span<std::byte> buffer, endpoint& from,
                                      std::error_code& error) const noexcept {
   return perform(
-      descriptor_, true,
+      descriptor_, io::direction::read,
       [&](int fd) {
         sockaddr_storage address;
         socklen_t size = sizeof address;
@@ -93,7 +88,7 @@ std::size_t udp_socket::receive_from(std::span<std::byte> buffer, endpoint& from
 std::size_t udp_socket::send_to(std::span<const std::byte> datagram, const endpoint& to,
                                 std::error_code& error) const noexcept {
   return perform(
-      descriptor_, false,
+      descriptor_, io::direction::write,
       [&](int fd) {
         return ::sendto(fd, datagram.data(), datagram.size(), MSG_NOSIGNAL, to.data(), to.size());
       },
@@ -106,8 +101,8 @@ std::size_t udp_socket::send_to(std::span<const std::byte> datagram, const endpo
 std::size_t udp_socket::receive(std::span<std::byte> buffer,
                                 std::error_code& error) const noexcept {
   return perform(
-      descriptor_, true, [&](int fd) { return ::recv(fd, buffer.data(), buffer.size(), 0); },
-      error);
+      descriptor_, io::direction::read,
+      [&](int fd) { return ::recv(fd, buffer.data(), buffer.size(), 0); }, error);
 }
 std::size_t udp_socket::receive(std::span<std::byte> buffer) const {
   return throwing("sley: receive", [&](std::error_code& e) { return receive(buffer, e); });
@@ -116,7 +111,7 @@ std::size_t udp_socket::receive(std::span<std::byte> buffer) const {
 std::size_t udp_socket::send(std::span<const std::byte> datagram,
                              std::error_code& error) const noexcept {
   return perform(
-      descriptor_, false,
+      descriptor_, io::direction::write,
       [&](int fd) { return ::send(fd, datagram.data(), datagram.size(), MSG_NOSIGNAL); }, error);
 }
 std::size_t udp_socket::send(std::span<const std::byte> datagram) const {

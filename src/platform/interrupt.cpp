@@ -26,6 +26,17 @@ void handle_interrupt(int signal, siginfo_t* info, void* context) {
   }
 }
 
+bool (*is_pipe_expected)() noexcept = nullptr;  // [const] once installed
+
+void handle_pipe(int signal) {
+  const int saved = errno;
+  if (!is_pipe_expected()) {
+    std::signal(signal, SIG_DFL);
+    raise(signal);  // when this returns
+  }
+  errno = saved;
+}
+
 void handle_quit(int) {
   const int saved = errno;
   on_quit();
@@ -57,6 +68,18 @@ bool interrupt_thread(std::int32_t thread_id) noexcept {
   const bool sent = syscall(SYS_tgkill, getpid(), thread_id, SIGURG) == 0;
   errno = saved;
   return sent;
+}
+
+void install_pipe_handler(bool (*is_expected)() noexcept) noexcept {
+  struct sigaction now = {};
+  sigaction(SIGPIPE, nullptr, &now);
+  if ((now.sa_flags & SA_SIGINFO) != 0 || now.sa_handler != SIG_DFL) return;
+  is_pipe_expected = is_expected;
+  struct sigaction action = {};
+  action.sa_handler = &handle_pipe;
+  action.sa_flags = SA_ONSTACK | SA_RESTART;
+  sigemptyset(&action.sa_mask);
+  sigaction(SIGPIPE, &action, nullptr);
 }
 
 void install_quit_handler(void (*hook)() noexcept) noexcept {

@@ -20,6 +20,10 @@ void allow_interrupts() noexcept;
 // Interrupts a thread of this process. False if it can't be.
 bool interrupt_thread(std::int32_t thread_id) noexcept;
 
+// SIGPIPE, if the program leaves it at its default, ends the process unless `is_expected()`, which
+// is asked on the thread that has written. Once.
+void install_pipe_handler(bool (*is_expected)() noexcept) noexcept;
+
 // The same for SIGQUIT, unless the program handles or ignores that already: `hook` is called on any
 // thread, and must be quick.
 void install_quit_handler(void (*hook)() noexcept) noexcept;

@@ -74,6 +74,8 @@ struct alignas(64) machine {
   //   TC-1  A trace is written before it is read: exchange_acq_rel and store_release(is_done) by
   //         the thread <-> load_acquire(is_done) in ask_thread.
   detail::atomic<stack_trace*> trace_to;  // [atomic TC-1]
+  // A SIGPIPE of the thread's is for a write of sley's, which reports the error.
+  detail::atomic<bool> writes_to_pipe;  // relaxed: the thread itself is interrupted
   // A signal is under way to it: sysmon sends no second one.
   detail::atomic<bool> signalled;  // relaxed: a second signal would do no harm
 };

@@ -20,8 +20,11 @@ struct record_pool {
   watched* free = nullptr;  // [lock: lock]
   //   NP-1  A record is complete before others find it: store_release in take_free <->
   //         load_acquire by who walks over the list.
-  detail::atomic<watched*> all;          // [atomic NP-1]
-  detail::atomic<std::uint32_t> in_use;  // figure; changed under the lock
+  detail::atomic<watched*> all;  // [atomic NP-1]
+  // How many there are. Changed under the lock.
+  //   NP-2  A record is complete before an event names it, which comes by way of the kernel:
+  //         store_release in take_record <-> load_acquire in poll.
+  detail::atomic<std::uint32_t> in_use;  // [atomic NP-2]
 };
 record_pool records;
 
@@ -68,10 +71,10 @@ goroutine* pass_turn(io_side& side) noexcept {
   return next->g;
 }
 
-goroutine* leave_turn(watched* w, io_side& side, goroutine*& closer) noexcept {
+// One user less. Returns who waits for the last one to go, if that is the caller.
+goroutine* leave_use(watched* w) noexcept {
   --w->users;
-  if (w->users == 0 && w->closer != nullptr) closer = w->closer->g;
-  return pass_turn(side);
+  return w->users == 0 && w->closer != nullptr ? w->closer->g : nullptr;
 }
 
 void wake(goroutine* g) noexcept {
@@ -80,8 +83,8 @@ void wake(goroutine* g) noexcept {
 
 // Releases the lock.
 void give_up_turn(watched* w, io_side& side) noexcept {
-  goroutine* closer = nullptr;
-  goroutine* next = leave_turn(w, side, closer);
+  goroutine* closer = leave_use(w);
+  goroutine* next = pass_turn(side);
   w->lock.release();
   wake(next);
   wake(closer);
@@ -143,11 +146,15 @@ watched* take_free() noexcept {
   return w;
 }
 
-watched* take_record(int& error) noexcept {
+void count_records(int change) noexcept {
+  const std::uint32_t now = records.in_use.load_relaxed();
+  records.in_use.store_release(now + static_cast<std::uint32_t>(change), "NP-2");
+}
+
+watched* take_record() noexcept {
   detail::lock_guard guard(records.lock);
   watched* w = take_free();
-  error = w == nullptr ? ENOMEM : 0;
-  if (w != nullptr) records.in_use.store_relaxed(records.in_use.load_relaxed() + 1);
+  if (w != nullptr) count_records(1);
   return w;
 }
 
@@ -168,26 +175,39 @@ void deliver(const platform::poll_event& event, goroutine_list& woken) noexcept 
 
 }  // namespace
 
-watched* watch(int fd, int& error) noexcept {
-  watched* w = take_record(error);
-  if (w == nullptr) return nullptr;
-  std::uint64_t tag;
-  {
-    detail::lock_guard guard(w->lock);
-    w->fd = fd;
-    w->is_closing.store_relaxed(false);
-    w->has_ended = false;
-    w->closer = nullptr;
-    for (io_side* side : {&w->reading, &w->writing}) {
-      side->may_try = true;
-      side->has_expired = false;
-    }
-    tag = tag_of(w);
+namespace {
+
+// Returns the tag of its events.
+std::uint64_t begin(watched* w, int fd, bool is_polled) noexcept {
+  detail::lock_guard guard(w->lock);
+  w->fd = fd;
+  w->is_polled = is_polled;
+  w->is_closing.store_relaxed(false);
+  w->has_ended = false;
+  w->closer = nullptr;
+  for (io_side* side : {&w->reading, &w->writing}) {
+    side->may_try = true;
+    side->has_expired = false;
   }
-  error = platform::watch(fd, tag);
+  return tag_of(w);
+}
+
+}  // namespace
+
+watched* watch(int fd, int& error) noexcept {
+  watched* w = take_record();
+  error = ENOMEM;
+  if (w == nullptr) return nullptr;
+  error = platform::watch(fd, begin(w, fd, true));
   if (error == 0) return w;
   forget(w);
   return nullptr;
+}
+
+watched* hold(int fd) noexcept {
+  watched* w = take_record();
+  if (w != nullptr) begin(w, fd, false);
+  return w;
 }
 
 namespace {
@@ -229,7 +249,7 @@ bool unwatch(watched* w) noexcept {
     remove_timer(&w->reading);
     remove_timer(&w->writing);
   }
-  platform::unwatch(w->fd);
+  if (w->is_polled) platform::unwatch(w->fd);
   return true;
 }
 
@@ -240,7 +260,7 @@ void forget(watched* w) noexcept {
   }
   detail::lock_guard guard(records.lock);
   w->next_free = std::exchange(records.free, w);
-  records.in_use.store_relaxed(records.in_use.load_relaxed() - 1);
+  count_records(-1);
 }
 
 io_result begin_io(watched* w, io_side& side) noexcept {
@@ -270,6 +290,20 @@ void end_io(watched* w, io_side& side, bool may_try) noexcept {
   give_up_turn(w, side);
 }
 
+bool begin_use(watched* w) noexcept {
+  detail::lock_guard guard(w->lock);
+  if (w->is_closing.load_relaxed()) return false;
+  ++w->users;
+  return true;
+}
+
+void end_use(watched* w) noexcept {
+  w->lock.acquire();
+  goroutine* closer = leave_use(w);
+  w->lock.release();
+  wake(closer);
+}
+
 bool set_deadline(watched* w, io_side& side, std::int64_t when_ns) noexcept {
   detail::lock_guard guard(w->deadlines);
   remove_timer(&side);
@@ -297,6 +331,7 @@ goroutine_list poll(std::int64_t deadline_ns) noexcept {
   platform::poll_event events[128];
   goroutine_list woken;
   const std::size_t n = platform::wait_for_events(events, deadline_ns);
+  static_cast<void>(records.in_use.load_acquire("NP-2"));  // NP-2: what was watched is complete
   for (std::size_t i = 0; i < n; ++i) deliver(events[i], woken);
   return woken;
 }

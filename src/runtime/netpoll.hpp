@@ -51,6 +51,7 @@ struct alignas(64) watched {
   bool has_ended = false;           // [lock: lock] reading always is worth a call
   std::uint32_t users = 0;          // [lock: lock] operations under way
   int fd = -1;                      // [const] while it is watched
+  bool is_polled = false;           // [const] while it is in use: there are events
   io_waiter* closer = nullptr;      // [lock: lock] waits until there are no users
   io_side reading;
   io_side writing;
@@ -64,6 +65,8 @@ struct alignas(64) watched {
 // Null, and an errno value: the descriptor can't be waited for (EPERM), or there is no memory, or
 // no room in a table of the kernel's.
 watched* watch(int fd, int& error) noexcept;
+// For a descriptor that can't be waited for: turns and close only. Null: no memory.
+watched* hold(int fd) noexcept;
 
 // Wakes all who wait, waits until nobody uses the descriptor, and watches it no longer: its number
 // is the caller's to close. Operations find it closed from then on. False: it was closed before.
@@ -78,6 +81,10 @@ void forget(watched* w) noexcept;
 [[nodiscard]] io_result wait_for_event(watched* w, io_side& side) noexcept;
 // The call was made. `may_try`: there may be more.
 void end_io(watched* w, io_side& side, bool may_try) noexcept;
+
+// A use of the descriptor that needs no turn. False: it is closed.
+[[nodiscard]] bool begin_use(watched* w) noexcept;
+void end_use(watched* w) noexcept;
 
 // From then on operations of this side time out, and those that wait; `never`: no deadline. False:
 // no memory for it, and there is none.

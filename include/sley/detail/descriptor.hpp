@@ -5,6 +5,7 @@
 #include <sley/time.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <system_error>
 #include <type_traits>
@@ -38,6 +39,10 @@ auto throwing(const char* operation, F f) {
 enum class io_kind : unsigned char {
   stream_socket,
   message_socket,  // listeners too
+  pipe,
+  device,    // terminals and others that can be waited for
+  regular,   // what can't
+  borrowed,  // somebody else's, who closes it
 };
 
 // Owns a descriptor that does not block. Moved, not copied; closed with the last of it. Moving and
@@ -61,13 +66,19 @@ class SLEY_API descriptor {
 
   std::size_t read_some(std::span<const iovec> buffers, std::error_code& error) const noexcept;
   std::size_t write_some(std::span<const iovec> buffers, std::error_code& error) const noexcept;
+  std::size_t read_at(std::span<std::byte> buffer, std::uint64_t offset,
+                      std::error_code& error) const noexcept;
+  std::size_t write_at(std::span<const std::byte> bytes, std::uint64_t offset,
+                       std::error_code& error) const noexcept;
   // All of them, as if nobody else wrote. Returns how many bytes were written.
   std::size_t write_all(std::span<const iovec> buffers, std::error_code& error) const noexcept;
 
-  void set_read_deadline(time_point when) const;   // throws std::bad_alloc
-  void set_write_deadline(time_point when) const;  // likewise
+  // Throws std::bad_alloc, and std::system_error where there are no deadlines.
+  void set_read_deadline(time_point when) const;
+  void set_write_deadline(time_point when) const;
   void close(std::error_code& error) noexcept;
 
+  io_kind kind() const noexcept { return kind_; }
   rt::watched* get() const noexcept { return watched_; }
 
  private:

@@ -1,0 +1,187 @@
+// Files and pipes. From Go's os.File.
+#include <sley/os.hpp>
+
+#include "io/perform.hpp"
+#include "io/socket.hpp"
+#include "platform/interrupt.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <string>
+
+namespace sley::os {
+
+using detail::descriptor;
+using detail::io_kind;
+using detail::throwing;
+
+namespace {
+
+iovec one(std::span<const std::byte> bytes) noexcept {
+  return {const_cast<std::byte*>(bytes.data()), bytes.size()};
+}
+
+bool is_pipe_expected() noexcept {
+  const rt::machine* m = rt::this_machine();
+  return m != nullptr && m->writes_to_pipe.load_relaxed();
+}
+
+void expect_broken_pipes() noexcept {
+  [[maybe_unused]] static const bool is_done = [] {
+    platform::install_pipe_handler(&is_pipe_expected);
+    return true;
+  }();
+}
+
+io_kind kind_of(int fd, std::error_code& error) noexcept {
+  struct stat status = {};
+  const long result = io::attempt([&status](int f) { return ::fstat(f, &status); }, fd);
+  if (result < 0) error = io::system_error_of(static_cast<int>(-result));
+  switch (status.st_mode & S_IFMT) {
+    case S_IFIFO: return io_kind::pipe;
+    case S_IFSOCK: return io_kind::message_socket;
+    case S_IFCHR: return io_kind::device;
+    default: return io_kind::regular;
+  }
+}
+
+descriptor take_over(int fd, std::error_code& error) noexcept {
+  error.clear();
+  const io_kind kind = kind_of(fd, error);
+  if (error) {
+    ::close(fd);
+    return {};
+  }
+  if (kind == io_kind::regular) return {fd, kind, error};
+  if (kind == io_kind::pipe) expect_broken_pipes();
+  // A duplicate, should it turn out that this device can't be waited for (/dev/null).
+  const int spare = kind == io_kind::device ? ::fcntl(fd, F_DUPFD_CLOEXEC, 0) : -1;
+  if (kind != io_kind::device && !io::make_non_blocking(fd, error)) {
+    ::close(fd);
+    return {};
+  }
+  descriptor d(fd, kind, error);
+  if (spare < 0) return d;
+  if (error == std::errc::operation_not_permitted) {
+    error.clear();
+    return {spare, io_kind::regular, error};
+  }
+  ::close(spare);
+  if (!error) io::make_non_blocking(fd, error);
+  return d;
+}
+
+}  // namespace
+
+file file::open(std::string_view path, int flags, unsigned mode, std::error_code& error) {
+  error.clear();
+  const std::string name(path);
+  const long fd = blocking([&] {
+    return io::attempt([&](int) { return ::open(name.c_str(), flags | O_CLOEXEC, mode); }, -1);
+  });
+  if (fd >= 0) return file(static_cast<int>(fd), error);
+  error = io::system_error_of(static_cast<int>(-fd));
+  return {};
+}
+file file::open(std::string_view path, int flags, unsigned mode) {
+  std::error_code error;
+  file f = open(path, flags, mode, error);
+  if (error) throw io::failed(error, "sley: open", path);
+  return f;
+}
+
+file::file(int fd, std::error_code& error) noexcept : descriptor_(take_over(fd, error)) {}
+file::file(int fd) {
+  std::error_code error;
+  *this = file(fd, error);
+  if (error) detail::throw_io_error(error, "sley: take over a file");
+}
+
+std::size_t file::read_some(std::span<std::byte> buffer, std::error_code& error) const noexcept {
+  const iovec whole = one(buffer);
+  return descriptor_.read_some({&whole, 1}, error);
+}
+std::size_t file::read_some(std::span<std::byte> buffer) const {
+  return throwing("sley: read", [&](std::error_code& e) { return read_some(buffer, e); });
+}
+std::size_t file::write_some(std::span<const std::byte> bytes,
+                             std::error_code& error) const noexcept {
+  const iovec whole = one(bytes);
+  return descriptor_.write_some({&whole, 1}, error);
+}
+std::size_t file::write_some(std::span<const std::byte> bytes) const {
+  return throwing("sley: write", [&](std::error_code& e) { return write_some(bytes, e); });
+}
+std::size_t file::write_all(std::span<const std::byte> bytes,
+                            std::error_code& error) const noexcept {
+  const iovec whole = one(bytes);
+  return descriptor_.write_all({&whole, 1}, error);
+}
+void file::write_all(std::span<const std::byte> bytes) const {
+  throwing("sley: write", [&](std::error_code& e) { return write_all(bytes, e); });
+}
+
+std::size_t file::read_at(std::span<std::byte> buffer, std::uint64_t offset,
+                          std::error_code& error) const noexcept {
+  return descriptor_.read_at(buffer, offset, error);
+}
+std::size_t file::read_at(std::span<std::byte> buffer, std::uint64_t offset) const {
+  return throwing("sley: read", [&](std::error_code& e) { return read_at(buffer, offset, e); });
+}
+std::size_t file::write_at(std::span<const std::byte> bytes, std::uint64_t offset,
+                           std::error_code& error) const noexcept {
+  return descriptor_.write_at(bytes, offset, error);
+}
+std::size_t file::write_at(std::span<const std::byte> bytes, std::uint64_t offset) const {
+  return throwing("sley: write", [&](std::error_code& e) { return write_at(bytes, offset, e); });
+}
+
+std::uint64_t file::size() const {
+  struct stat status = {};
+  const long result =
+      io::attempt([&status](int f) { return ::fstat(f, &status); }, native_handle());
+  if (result < 0)
+    detail::throw_io_error(io::system_error_of(static_cast<int>(-result)), "sley: size");
+  return static_cast<std::uint64_t>(status.st_size);
+}
+void file::sync() const {
+  const long result = io::attempt_blocking([](int fd) { return ::fsync(fd); }, native_handle());
+  if (result < 0)
+    detail::throw_io_error(io::system_error_of(static_cast<int>(-result)), "sley: sync");
+}
+
+void file::set_deadline(time_point when) const {
+  set_read_deadline(when);
+  set_write_deadline(when);
+}
+void file::set_read_deadline(time_point when) const { descriptor_.set_read_deadline(when); }
+void file::set_write_deadline(time_point when) const { descriptor_.set_write_deadline(when); }
+
+void file::close() {
+  throwing("sley: close", [&](std::error_code& e) { close(e); });
+}
+void file::close(std::error_code& error) noexcept { descriptor_.close(error); }
+
+pipe_ends pipe(std::error_code& error) noexcept {
+  error.clear();
+  int ends[2];
+  const long result = io::attempt([&ends](int) { return ::pipe2(ends, O_CLOEXEC); }, -1);
+  if (result < 0) {
+    error = io::system_error_of(static_cast<int>(-result));
+    return {};
+  }
+  pipe_ends made;
+  made.reader = file(ends[0], error);
+  std::error_code second;
+  made.writer = file(ends[1], second);
+  if (!error) error = second;
+  return error ? pipe_ends() : std::move(made);
+}
+pipe_ends pipe() {
+  return throwing("sley: pipe", [](std::error_code& e) { return pipe(e); });
+}
+
+}  // namespace sley::os

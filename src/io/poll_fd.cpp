@@ -1,0 +1,58 @@
+// Waiting for descriptors of other libraries.
+#include <sley/os.hpp>
+
+#include "io/perform.hpp"
+
+#include <poll.h>
+
+namespace sley::os {
+
+using detail::throwing;
+
+namespace {
+
+void wait(const detail::descriptor& d, io::direction direction, std::error_code& error) noexcept {
+  const short wanted = direction == io::direction::read ? POLLIN | POLLRDHUP : POLLOUT;
+  io::perform(
+      d.get(), direction,
+      [wanted](int fd) {
+        pollfd one = {.fd = fd, .events = wanted, .revents = 0};
+        const int n = ::poll(&one, 1, 0);
+        if (n == 0) errno = EAGAIN;
+        return n == 0 ? -1 : n;
+      },
+      [](long) { return false; }, error);
+}
+
+}  // namespace
+
+poll_fd::poll_fd(int fd, std::error_code& error) noexcept
+    : descriptor_((error.clear(), fd), detail::io_kind::borrowed, error) {}
+poll_fd::poll_fd(int fd) {
+  std::error_code error;
+  *this = poll_fd(fd, error);
+  if (error) detail::throw_io_error(error, "sley: wait for a descriptor");
+}
+
+void poll_fd::wait_readable(std::error_code& error) const noexcept {
+  wait(descriptor_, io::direction::read, error);
+}
+void poll_fd::wait_readable() const {
+  throwing("sley: wait_readable", [this](std::error_code& e) { wait_readable(e); });
+}
+void poll_fd::wait_writable(std::error_code& error) const noexcept {
+  wait(descriptor_, io::direction::write, error);
+}
+void poll_fd::wait_writable() const {
+  throwing("sley: wait_writable", [this](std::error_code& e) { wait_writable(e); });
+}
+
+void poll_fd::set_read_deadline(time_point when) const { descriptor_.set_read_deadline(when); }
+void poll_fd::set_write_deadline(time_point when) const { descriptor_.set_write_deadline(when); }
+
+void poll_fd::close() noexcept {
+  std::error_code ignored;
+  descriptor_.close(ignored);
+}
+
+}  // namespace sley::os

@@ -1,0 +1,244 @@
+// Files, pipes and descriptors of others. The rows of Go's tests stand beside the tests.
+#include "support/connections.hpp"
+#include "support/harness.hpp"
+
+#include <sley/os.hpp>
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdio>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+using sley::wait_group;
+using sley::os::file;
+using sley::os::pipe_ends;
+using sley::os::poll_fd;
+using sley_test::bytes_of;
+using sley_test::let_others_run;
+using sley_test::rounds;
+using namespace std::chrono_literals;
+
+namespace {
+
+std::string read_all(const file& f) {
+  std::string all;
+  char buffer[1000];
+  while (const std::size_t n = f.read_some(std::as_writable_bytes(std::span(buffer)))) {
+    all.append(buffer, n);
+  }
+  return all;
+}
+
+std::error_code read_error(const file& f) {
+  std::error_code error;
+  std::array<std::byte, 1> byte;
+  f.read_some(byte, error);
+  return error;
+}
+
+// A file that is gone with the last descriptor of it.
+file temporary_file() {
+  char path[] = "/tmp/sley_os_XXXXXX";
+  const int fd = ::mkstemp(path);
+  EXPECT_GE(fd, 0);
+  ::unlink(path);
+  return file(fd);
+}
+
+}  // namespace
+
+// G16.
+GO_TEST(os, a_pipe_carries_bytes_to_its_end) {
+  pipe_ends p = sley::os::pipe();
+  wait_group group;
+  group.go([&] { EXPECT_EQ(read_all(p.reader), "hello, world"); });
+  let_others_run();
+  p.writer.write_all(bytes_of("hello"));
+  let_others_run();
+  p.writer.write_all(bytes_of(", world"));
+  p.writer.close();
+  group.wait();
+}
+
+// G16. An error, not a signal.
+GO_TEST(os, a_pipe_without_a_reader_is_broken) {
+  pipe_ends p = sley::os::pipe();
+  p.reader.close();
+  std::error_code error;
+  p.writer.write_all(bytes_of("x"), error);
+  EXPECT_EQ(error, std::errc::broken_pipe);
+}
+
+GO_TEST(os, a_writer_waits_while_the_pipe_is_full) {
+  pipe_ends p = sley::os::pipe();
+  const std::string much(1'000'000, 'x');
+  wait_group group;
+  group.go([&] {
+    p.writer.write_all(bytes_of(much));
+    p.writer.close();
+  });
+  EXPECT_EQ(read_all(p.reader).size(), much.size());
+  group.wait();
+}
+
+GO_TEST(os, pipes_have_deadlines) {
+  const pipe_ends p = sley::os::pipe();
+  p.reader.set_read_deadline(std::chrono::steady_clock::now() + 10ms);
+  EXPECT_EQ(read_error(p.reader), std::errc::timed_out);
+}
+
+// G14, G15.
+GO_TEST(os, closing_a_pipe_ends_those_who_read) {
+  for (int i = 0; i < rounds(200); ++i) {
+    pipe_ends p = sley::os::pipe();
+    wait_group group;
+    for (int reader = 0; reader < 3; ++reader) {
+      group.go([&] { EXPECT_EQ(read_error(p.reader), std::errc::operation_canceled); });
+    }
+    if (i % 2 == 0) let_others_run();
+    p.reader.close();
+    group.wait();
+  }
+}
+
+GO_TEST(os, a_byte_goes_back_and_forth) {
+  const pipe_ends there = sley::os::pipe(), back = sley::os::pipe();
+  const int count = rounds(5'000);
+  wait_group group;
+  group.go([&] {
+    std::array<std::byte, 1> byte;
+    for (int i = 0; i < count; ++i) {
+      EXPECT_EQ(there.reader.read_some(byte), 1U);
+      byte[0] = std::byte(std::to_integer<int>(byte[0]) + 1);
+      back.writer.write_all(byte);
+    }
+  });
+  std::array<std::byte, 1> byte{};
+  for (int i = 0; i < count; ++i) {
+    there.writer.write_all(byte);
+    ASSERT_EQ(back.reader.read_some(byte), 1U);
+    ASSERT_EQ(std::to_integer<int>(byte[0]), (i + 1) % 256);
+  }
+  group.wait();
+}
+
+GO_TEST(os, a_regular_file_is_written_and_read) {
+  const file f = temporary_file();
+  f.write_all(bytes_of("0123456789"));
+  EXPECT_EQ(f.size(), 10U);
+  std::array<char, 4> got;
+  EXPECT_EQ(f.read_at(std::as_writable_bytes(std::span(got)), 3), 4U);
+  EXPECT_EQ(std::string(got.data(), got.size()), "3456");
+  EXPECT_EQ(f.write_at(bytes_of("xx"), 4), 2U);
+  EXPECT_EQ(f.read_at(std::as_writable_bytes(std::span(got)), 3), 4U);
+  EXPECT_EQ(std::string(got.data(), got.size()), "3xx6");
+  EXPECT_EQ(f.read_at(std::as_writable_bytes(std::span(got)), 10), 0U);  // the end
+  f.sync();
+}
+
+// G12.
+GO_TEST(os, a_regular_file_has_no_deadlines) {
+  const file f = temporary_file();
+  try {
+    f.set_deadline(std::chrono::steady_clock::now());
+    FAIL() << "there is none";
+  } catch (const std::system_error& e) {
+    EXPECT_EQ(e.code(), std::errc::operation_not_supported);
+  }
+}
+
+GO_TEST(os, many_read_one_file_at_once) {
+  const file f = temporary_file();
+  std::string content;
+  for (int i = 0; i < 1000; ++i) content += std::to_string(10'000 + i);
+  f.write_all(bytes_of(content));
+  wait_group group;
+  for (int g = 0; g < 8; ++g) {
+    group.go([&] {
+      std::array<char, 5> got;
+      for (std::size_t i = 0; i < 1000; ++i) {
+        ASSERT_EQ(f.read_at(std::as_writable_bytes(std::span(got)), 5 * i), 5U);
+        ASSERT_EQ(std::string(got.data(), got.size()), content.substr(5 * i, 5));
+      }
+    });
+  }
+  group.wait();
+}
+
+GO_TEST(os, a_closed_file_says_so) {
+  file f = temporary_file();
+  f.close();
+  std::error_code error;
+  std::array<std::byte, 1> byte;
+  f.read_at(byte, 0, error);
+  EXPECT_EQ(error, std::errc::operation_canceled);
+  f.write_all(bytes_of("x"), error);
+  EXPECT_EQ(error, std::errc::operation_canceled);
+  EXPECT_EQ(read_error(file()), std::errc::bad_file_descriptor);
+}
+
+GO_TEST(os, open_names_what_it_could_not_open) {
+  try {
+    file::open("/nonexistent/sley", O_RDONLY);
+    FAIL() << "there is none";
+  } catch (const std::system_error& e) {
+    EXPECT_EQ(e.code(), std::errc::no_such_file_or_directory);
+    EXPECT_NE(std::string(e.what()).find("/nonexistent/sley"), std::string::npos) << e.what();
+  }
+}
+
+GO_TEST(os, devices_that_are_always_ready_are_files) {
+  const file zero = file::open("/dev/zero", O_RDONLY), null = file::open("/dev/null", O_WRONLY);
+  std::array<std::byte, 100> bytes;
+  bytes.fill(std::byte{1});
+  EXPECT_EQ(zero.read_some(bytes), 100U);
+  EXPECT_EQ(bytes[99], std::byte{0});
+  null.write_all(bytes);
+}
+
+GO_TEST(os, waits_for_descriptors_of_others) {
+  const int fd = ::eventfd(0, EFD_NONBLOCK);
+  ASSERT_GE(fd, 0);
+  {
+    const poll_fd event(fd);
+    event.wait_writable();
+    std::atomic<bool> has_come{false};
+    wait_group group;
+    group.go([&] {
+      event.wait_readable();
+      has_come = true;
+    });
+    let_others_run();
+    EXPECT_FALSE(has_come);
+    const std::uint64_t one = 1;
+    EXPECT_EQ(::write(fd, &one, sizeof one), 8);
+    group.wait();
+    event.wait_readable();  // it still is
+    std::uint64_t value = 0;
+    EXPECT_EQ(::read(fd, &value, sizeof value), 8);
+    event.set_read_deadline(std::chrono::steady_clock::now() + 5ms);
+    std::error_code error;
+    event.wait_readable(error);
+    EXPECT_EQ(error, std::errc::timed_out);
+  }
+  EXPECT_EQ(::close(fd), 0) << "it is still open";
+}
+
+GO_TEST(os, what_is_always_ready_is_nothing_to_wait_for) {
+  const file f = temporary_file();
+  std::error_code error;
+  const poll_fd nothing(f.native_handle(), error);
+  EXPECT_EQ(error, std::errc::operation_not_permitted);
+  nothing.wait_readable(error);
+  EXPECT_EQ(error, std::errc::bad_file_descriptor);
+}
