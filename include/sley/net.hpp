@@ -165,11 +165,12 @@ class SLEY_API listener {
 
  protected:
   listener() noexcept = default;
-  explicit listener(detail::descriptor descriptor) noexcept;
+  listener(detail::descriptor descriptor, bool accepts_tcp) noexcept;
   detail::descriptor accept_next(std::error_code& error) const;
 
  private:
   detail::descriptor descriptor_;
+  bool accepts_tcp_ = false;
 };
 
 class SLEY_API tcp_listener : public listener {

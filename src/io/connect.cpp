@@ -83,7 +83,8 @@ descriptor connect_one(const endpoint& to, time_point deadline, race* contest,
   // Before it is watched: a socket that is not even connecting counts as hung up.
   long begun = attempt([&to](int f) { return connect_again(f, to); }, fd);
   if (begun == -EAGAIN && to.family() == AF_UNIX) begun = connect_patiently(fd, to);
-  descriptor d(fd, io_kind::stream_socket, error);
+  const bool is_tcp = to.family() != AF_UNIX;
+  descriptor d(fd, is_tcp ? io_kind::tcp_socket : io_kind::stream_socket, error);
   if (error) return {};
   if (begun != 0 && begun != -EAGAIN) {
     error = system_error_of(static_cast<int>(-begun));

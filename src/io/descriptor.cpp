@@ -3,11 +3,14 @@
 #include "io/perform.hpp"
 #include "runtime/scheduler.hpp"
 
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstring>
 #include <iterator>
 #include <new>
 #include <utility>
@@ -29,6 +32,11 @@ std::size_t bytes_in(std::span<const iovec> buffers) noexcept {
   return sum;
 }
 
+// Reads of so little mostly are of a message's head, or of one whose size is known: they come back
+// full, which tells nothing. It is worth asking then whether more is left, for a hundred
+// nanoseconds, instead of finding out by another call.
+constexpr std::size_t small_read = 1024;
+
 // The kernel takes no more at once.
 std::span<const iovec> admissible(std::span<const iovec> buffers) noexcept {
   constexpr std::size_t most_buffers = 1024;  // IOV_MAX
@@ -43,6 +51,24 @@ long read_into(int fd, std::span<const iovec> buffers) noexcept {
 long write_from(int fd, std::span<const iovec> buffers) noexcept {
   if (buffers.size() == 1) return ::write(fd, buffers[0].iov_base, buffers[0].iov_len);
   return ::writev(fd, buffers.data(), static_cast<int>(buffers.size()));
+}
+
+// As read_into on a TCP socket. `is_empty` is set if nothing is left.
+long read_and_ask(int fd, std::span<const iovec> buffers, bool& is_empty) noexcept {
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))];
+  msghdr message = {};
+  message.msg_iov = const_cast<iovec*>(buffers.data());
+  message.msg_iovlen = buffers.size();
+  message.msg_control = control;
+  message.msg_controllen = sizeof control;
+  const long n = ::recvmsg(fd, &message, 0);
+  const cmsghdr* told = n < 0 ? nullptr : CMSG_FIRSTHDR(&message);
+  if (told != nullptr && told->cmsg_level == SOL_TCP && told->cmsg_type == TCP_CM_INQ) {
+    int left = 0;
+    std::memcpy(&left, CMSG_DATA(told), sizeof left);
+    is_empty = left == 0;
+  }
+  return n;
 }
 
 // The reader of a pipe may have gone: an error is enough.
@@ -67,6 +93,7 @@ long send_from(int fd, std::span<const iovec> buffers) noexcept {
 long put(int fd, std::span<const iovec> buffers, detail::io_kind kind) noexcept {
   switch (kind) {
     case detail::io_kind::stream_socket:
+    case detail::io_kind::tcp_socket:
     case detail::io_kind::message_socket: return send_from(fd, buffers);
     case detail::io_kind::pipe: return write_to_pipe(fd, buffers);
     default: return write_from(fd, buffers);
@@ -75,7 +102,8 @@ long put(int fd, std::span<const iovec> buffers, detail::io_kind kind) noexcept 
 
 // Does a short read of it tell that nothing is left (epoll(7))?
 bool is_stream(detail::io_kind kind) noexcept {
-  return kind == detail::io_kind::stream_socket || kind == detail::io_kind::pipe;
+  return kind == detail::io_kind::stream_socket || kind == detail::io_kind::tcp_socket ||
+         kind == detail::io_kind::pipe;
 }
 
 // A call that needs no turn, on what can't be waited for.
@@ -188,11 +216,15 @@ std::size_t descriptor::read_some(std::span<const iovec> buffers,
   error.clear();
   const std::size_t wanted = io::bytes_in(buffers);
   if (wanted == 0) return 0;
+  const bool asks = kind_ == io_kind::tcp_socket && wanted <= io::small_read;
+  bool is_empty = false;
   const long n = io::perform(
       watched_, io::direction::read,
-      [buffers = io::admissible(buffers)](int fd) { return io::read_into(fd, buffers); },
-      [this, wanted](long got) {
-        return io::is_stream(kind_) && got > 0 && std::cmp_less(got, wanted);
+      [&is_empty, asks, buffers = io::admissible(buffers)](int fd) {
+        return asks ? io::read_and_ask(fd, buffers, is_empty) : io::read_into(fd, buffers);
+      },
+      [this, wanted, &is_empty](long got) {
+        return got > 0 && (is_empty || (io::is_stream(kind_) && std::cmp_less(got, wanted)));
       },
       error);
   return n < 0 ? 0 : static_cast<std::size_t>(n);

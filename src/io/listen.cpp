@@ -58,6 +58,7 @@ detail::descriptor listen_at(const net::endpoint& at, const net::listen_options&
     set_option(fd, IPPROTO_IPV6, IPV6_V6ONLY, 0, error);
   }
   if (error) return {};
+  if (is_ip) set_tcp_defaults(fd);
   long result = attempt([&at](int f) { return ::bind(f, at.data(), at.size()); }, fd);
   if (result == 0) {
     result = attempt([&options](int f) { return ::listen(f, options.backlog); }, fd);
@@ -73,7 +74,8 @@ namespace sley::net {
 
 using detail::throwing;
 
-listener::listener(detail::descriptor descriptor) noexcept : descriptor_(std::move(descriptor)) {}
+listener::listener(detail::descriptor descriptor, bool accepts_tcp) noexcept
+    : descriptor_(std::move(descriptor)), accepts_tcp_(accepts_tcp) {}
 
 detail::descriptor listener::accept_next(std::error_code& error) const {
   for (io::milliseconds pause = io::first_pause;
@@ -83,7 +85,8 @@ detail::descriptor listener::accept_next(std::error_code& error) const {
         [](int f) { return ::accept4(f, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC); },
         [](long) { return false; }, error);
     if (fd >= 0) {
-      return detail::descriptor(static_cast<int>(fd), detail::io_kind::stream_socket, error);
+      const auto kind = accepts_tcp_ ? detail::io_kind::tcp_socket : detail::io_kind::stream_socket;
+      return detail::descriptor(static_cast<int>(fd), kind, error);
     }
     if (io::is_shortage(error)) {
       this_goroutine::sleep_for(pause);

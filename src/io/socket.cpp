@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <netdb.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -27,6 +28,15 @@ void set_option(int fd, int level, int name, int value, std::error_code& error) 
   const long result =
       attempt([=](int f) { return ::setsockopt(f, level, name, &value, sizeof value); }, fd);
   if (result < 0) error = system_error_of(static_cast<int>(-result));
+}
+
+void set_tcp_defaults(int fd) noexcept {
+  std::error_code ignored;  // the connection works without
+  set_option(fd, IPPROTO_TCP, TCP_NODELAY, 1, ignored);
+  set_option(fd, IPPROTO_TCP, TCP_INQ, 1, ignored);
+  set_option(fd, SOL_SOCKET, SO_KEEPALIVE, 1, ignored);
+  set_option(fd, IPPROTO_TCP, TCP_KEEPIDLE, 15, ignored);
+  set_option(fd, IPPROTO_TCP, TCP_KEEPINTVL, 15, ignored);
 }
 
 bool make_non_blocking(int fd, std::error_code& error) noexcept {

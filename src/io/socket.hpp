@@ -13,6 +13,8 @@ namespace sley::io {
 // A new socket, non-blocking and closed on exec. -1 on errors.
 int open_socket(int family, int type, std::error_code& error) noexcept;
 void set_option(int fd, int level, int name, int value, std::error_code& error) noexcept;
+// What TCP connections begin with; a listener hands it on to those that it accepts.
+void set_tcp_defaults(int fd) noexcept;
 bool make_non_blocking(int fd, std::error_code& error) noexcept;
 
 // What is thrown: "operation "whom"".

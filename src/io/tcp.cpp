@@ -13,18 +13,6 @@ namespace sley::net {
 
 using detail::throwing;
 
-namespace {
-
-void set_defaults(int fd) noexcept {
-  std::error_code ignored;  // the connection works without
-  io::set_option(fd, IPPROTO_TCP, TCP_NODELAY, 1, ignored);
-  io::set_option(fd, SOL_SOCKET, SO_KEEPALIVE, 1, ignored);
-  io::set_option(fd, IPPROTO_TCP, TCP_KEEPIDLE, 15, ignored);
-  io::set_option(fd, IPPROTO_TCP, TCP_KEEPINTVL, 15, ignored);
-}
-
-}  // namespace
-
 void tcp_stream::set_no_delay(bool on) const {
   throwing("sley: TCP_NODELAY", [&](std::error_code& e) {
     io::set_option(native_handle(), IPPROTO_TCP, TCP_NODELAY, on ? 1 : 0, e);
@@ -37,7 +25,7 @@ tcp_stream tcp_stream::connect(std::string_view host_port, time_point deadline,
   const std::vector<endpoint> endpoints = io::where_to_connect(host_port, deadline, error);
   if (error) return {};
   tcp_stream connected(io::connect_to_any(endpoints, deadline, error));
-  if (!error) set_defaults(connected.native_handle());
+  if (!error) io::set_tcp_defaults(connected.native_handle());
   return connected;
 }
 
@@ -57,7 +45,7 @@ tcp_listener tcp_listener::listen(std::string_view host_port, const listen_optio
   error.clear();
   const endpoint at = io::where_to_listen(host_port, error);
   if (error) return {};
-  return tcp_listener(io::listen_at(at, options, error));
+  return {io::listen_at(at, options, error), true};
 }
 
 tcp_listener tcp_listener::listen(std::string_view host_port, const listen_options& options) {
@@ -68,9 +56,7 @@ tcp_listener tcp_listener::listen(std::string_view host_port, const listen_optio
 }
 
 tcp_stream tcp_listener::accept(std::error_code& error) const {
-  tcp_stream accepted(accept_next(error));
-  if (!error) set_defaults(accepted.native_handle());
-  return accepted;
+  return tcp_stream(accept_next(error));
 }
 
 tcp_stream tcp_listener::accept() const {

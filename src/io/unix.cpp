@@ -28,7 +28,7 @@ unix_listener unix_listener::listen(std::string_view path, const listen_options&
                                     std::error_code& error) {
   const endpoint at = io::parse_path(path, error);
   if (error) return {};
-  unix_listener l(io::listen_at(at, options, error));
+  unix_listener l(io::listen_at(at, options, error), false);
   if (!error && path.front() != '@') l.path_ = path;
   return l;
 }

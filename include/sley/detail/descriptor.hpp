@@ -38,6 +38,7 @@ auto throwing(const char* operation, F f) {
 
 enum class io_kind : unsigned char {
   stream_socket,
+  tcp_socket,      // with TCP_INQ, where the kernel has it: a read tells how much is left
   message_socket,  // listeners too
   pipe,
   device,    // terminals and others that can be waited for
