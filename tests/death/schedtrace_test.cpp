@@ -163,8 +163,9 @@ TEST(schedtrace, in_detail_shows_every_p_m_and_g) {
   const int times = matches(lines, detail_line());
   EXPECT_GE(times, 3) << child;
   EXPECT_EQ(matches(lines, p_line()), 3 * times) << child;
-  EXPECT_GE(matches(lines, m_line()), 2 * times) << child;
-  EXPECT_GE(matches(lines, g_line()), 2 * times) << child;
+  // There is more and less of them from line to line, but at one time all of these.
+  EXPECT_GE(matches(lines, m_line()), 3) << child;
+  EXPECT_GE(matches(lines, g_line()), 5) << child;
   EXPECT_EQ(matches(lines, detail_line() + "|" + p_line() + "|" + m_line() + "|" + g_line()),
             static_cast<int>(lines.size()))
       << child;
