@@ -2,7 +2,7 @@
 // takes processors from who sleeps, stops the world; and it watches for deadlocks. From Go's
 // sysmon.
 //
-// It looks often while there is something to find and seldom when not: every 50 us at first (Go:
+// It looks often while there is something to find and seldom when not: every 54 us at first (Go:
 // 20; more threads than with Go would be made for calls that block, and more CPU time be spent),
 // after 50 rounds without success at doubled distances up to 10 ms, and at the end of a time slice.
 // When all processors are idle and nothing is left to tidy up it sleeps until one is taken into use
@@ -27,7 +27,7 @@ namespace sley::rt {
 
 namespace {
 
-constexpr std::int64_t shortest_delay_ns = 50'000;
+constexpr std::int64_t shortest_delay_ns = 54'000;
 constexpr std::int64_t longest_delay_ns = 10'000'000;
 // With all processors idle, but threads that run goroutines without one.
 constexpr std::int64_t longest_delay_idle_ns = 100'000'000;
