@@ -26,7 +26,7 @@ using rt::machine;
 constexpr std::int64_t moment_ns = 100'000;
 
 [[gnu::noinline]] void ask_for_attention() noexcept {
-  if (!rt::sched.queue.is_empty() || rt::is_anything_queued()) rt::wake_sysmon();
+  if (rt::is_anything_queued()) rt::wake_sysmon();
 }
 
 // In a function of its own: the goroutine may be on another thread than when it read errno's

@@ -28,11 +28,9 @@ struct account {
 };
 
 bool is_anything_to_come() noexcept {
-  const bool all_idle =
-      sched.gate.idle() == sched.procs.load_relaxed() && sched.gate.searching() == 0;
-  return !all_idle || sched.stackless_count.load_relaxed() != 0 || sched.gate.is_halted() ||
-         sched.thread_wanted.load_relaxed() || is_anything_queued() || earliest_timer() != never ||
-         is_anybody_in_io();
+  return !is_everybody_idle() || sched.stackless_count.load_relaxed() != 0 ||
+         sched.gate.is_halted() || sched.thread_wanted.load_relaxed() || is_anything_queued() ||
+         earliest_timer() != never || is_anybody_in_io();
 }
 
 account take_account() noexcept {

@@ -21,6 +21,14 @@
 
 namespace sley::rt {
 
+machine* runner_of(const goroutine& g) noexcept {
+  if (g.status.get() != parts::status::running) return nullptr;
+  for (machine* m = sched.machines.load_acquire("SC-1"); m != nullptr; m = m->next_all) {
+    if (base::peek(m->g) == &g) return m;
+  }
+  return nullptr;
+}
+
 namespace {
 
 using base::peek;  // who computes in user code goes on while we look
@@ -30,11 +38,7 @@ constexpr std::int64_t look_again_ns = 100'000;
 
 machine* thread_of(const goroutine* g) noexcept {
   if ((g->needs.load_relaxed() & needs_machine) != 0) return peek(g->bound_to);
-  if (g->status.get() != parts::status::running) return nullptr;
-  for (machine* m = sched.machines.load_acquire("SC-1"); m != nullptr; m = m->next_all) {
-    if (peek(m->g) == g) return m;
-  }
-  return nullptr;
+  return runner_of(*g);
 }
 
 // ---- printing ----
@@ -157,11 +161,6 @@ void print_header(const goroutine* g, const machine* thread, int fd) noexcept {
   line.text("]:\n").flush(fd);
 }
 
-bool is_alive(const goroutine* g) noexcept {
-  const parts::status s = g->status.get();
-  return !g->is_foreign && s != parts::status::idle && s != parts::status::dead;
-}
-
 // What a dump needs, on a stack that is large enough for it.
 struct dumper {
   printer out;
@@ -174,7 +173,7 @@ struct dumper {
     if (self->first != nullptr) self->print(self->first, this_machine(), *self->own);
     for (slab* s = first_slab(); s != nullptr; s = s->next) {
       for (goroutine& g : s->records) {
-        if (&g != self->first && is_alive(&g)) self->look_and_print(&g, fiber);
+        if (&g != self->first && is_alive(g)) self->look_and_print(&g, fiber);
       }
     }
   }

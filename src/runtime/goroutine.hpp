@@ -74,6 +74,12 @@ struct alignas(64) goroutine {
   }
 };
 
+// Has it begun, or will it, and has not ended? Anybody; a moment's answer.
+inline bool is_alive(const goroutine& g) noexcept {
+  const parts::status s = g.status.get();
+  return !g.is_foreign && s != parts::status::idle && s != parts::status::dead;
+}
+
 static_assert(offsetof(goroutine, id) == 64, "what a switch touches is one line");
 static_assert(sizeof(goroutine) == 192, "a million of them are 192 MB; think before it grows");
 

@@ -173,9 +173,7 @@ void deliver(const platform::poll_event& event, goroutine_list& woken) noexcept 
   if (event.is_writable) collect(signal(w->writing), woken);
 }
 
-}  // namespace
-
-namespace {
+// ---- watching ----
 
 // Returns the tag of its events.
 std::uint64_t begin(watched* w, int fd, bool is_polled) noexcept {

@@ -96,4 +96,9 @@ struct sched_state {
 
 extern sched_state sched;
 
+// Does no machine run goroutines or look for some? A moment's answer.
+inline bool is_everybody_idle() noexcept {
+  return sched.gate.idle() == sched.procs.load_relaxed() && sched.gate.searching() == 0;
+}
+
 }  // namespace sley::rt

@@ -5,6 +5,7 @@
 
 #include "base/peek.hpp"
 #include "base/print.hpp"
+#include "runtime/dump.hpp"
 #include "runtime/options.hpp"
 #include "runtime/records.hpp"
 #include "runtime/sched_state.hpp"
@@ -109,16 +110,8 @@ void print_machine(long_line& line, const machine& m) noexcept {
   line.text(" lockedg=").id(is_locked, is_locked ? peek(g->id) : 0).end();
 }
 
-const machine* machine_of(const goroutine& g) noexcept {
-  if (g.status.get() != parts::status::running) return nullptr;
-  for (machine* m = sched.machines.load_acquire("SC-1"); m != nullptr; m = m->next_all) {
-    if (peek(m->g) == &g) return m;
-  }
-  return nullptr;
-}
-
 void print_goroutine(long_line& line, const goroutine& g) noexcept {
-  const machine* m = machine_of(g);
+  const machine* m = runner_of(g);
   const machine* bound_to =
       (g.needs.load_relaxed() & needs_machine) != 0 ? peek(g.bound_to) : nullptr;
   line.text("  G").dec(peek(g.id)).text(": status=").dec(number_of(g, m)).text("(");
@@ -147,9 +140,7 @@ void print_details(long_line& line) noexcept {
   }
   for (slab* s = first_slab(); s != nullptr; s = s->next) {
     for (const goroutine& g : s->records) {
-      const parts::status status = g.status.get();
-      const bool is_alive = status != parts::status::idle && status != parts::status::dead;
-      if (is_alive && !g.is_foreign) print_goroutine(line, g);
+      if (is_alive(g)) print_goroutine(line, g);
     }
   }
 }

@@ -98,10 +98,6 @@ class housekeeping {
   thread_count threads_;
 };
 
-bool is_everybody_idle() noexcept {
-  return sched.gate.idle() == sched.procs.load_relaxed() && sched.gate.searching() == 0;
-}
-
 // All are idle: says so to who takes a processor into use. False if somebody has.
 bool announce_rest() noexcept {
   detail::lock_guard guard(sched.lock);
