@@ -8,6 +8,17 @@
 
 namespace sley::base {
 
+void write_all(int fd, std::string_view text) noexcept {
+  const int saved = errno;
+  while (!text.empty()) {
+    const ssize_t n = ::write(fd, text.data(), text.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) break;  // nobody reads it: there is nowhere left to say so
+    text.remove_prefix(static_cast<std::size_t>(n));
+  }
+  errno = saved;
+}
+
 line_writer& line_writer::text(std::string_view s) noexcept {
   const std::size_t n = std::min(s.size(), sizeof(buffer_) - used_);
   std::memcpy(buffer_ + used_, s.data(), n);
@@ -41,16 +52,8 @@ line_writer& line_writer::hex(std::uint64_t v) noexcept {
 }
 
 void line_writer::flush(int fd) noexcept {
-  const int saved = errno;
-  std::size_t done = 0;
-  while (done < used_) {
-    const ssize_t n = ::write(fd, buffer_ + done, used_ - done);
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) break;  // nobody reads it: there is nowhere left to say so
-    done += static_cast<std::size_t>(n);
-  }
+  write_all(fd, view());
   used_ = 0;
-  errno = saved;
 }
 
 }  // namespace sley::base

@@ -8,6 +8,9 @@
 
 namespace sley::base {
 
+// As far as the descriptor takes it. Keeps errno.
+void write_all(int fd, std::string_view text) noexcept;
+
 class line_writer {
  public:
   line_writer& text(std::string_view s) noexcept;
@@ -18,7 +21,7 @@ class line_writer {
   line_writer& hex(std::uint64_t v) noexcept;
 
   std::string_view view() const noexcept { return {buffer_, used_}; }
-  // Writes what was gathered, as far as the descriptor takes it, and starts afresh. Keeps errno.
+  // Writes what was gathered and starts afresh. Keeps errno.
   void flush(int fd) noexcept;
 
  private:

@@ -18,33 +18,34 @@ namespace {
 
 using base::peek;
 
-constexpr int fd = 2;
+char gathered[16 * 1024];  // [sysmon]
 
-// A line of any length: its pieces are written as the buffer fills.
-class long_line {
+// The lines of one state, which are written at once: a process that ends meanwhile shows all of
+// them or none. A state that is too large is written in pieces.
+class state_writer {
  public:
-  long_line& text(std::string_view s) noexcept {
-    make_room(s.size());
-    line_.text(s);
+  state_writer() noexcept = default;
+  ~state_writer() { flush(); }
+  state_writer(const state_writer&) = delete;
+  state_writer& operator=(const state_writer&) = delete;
+
+  state_writer& text(std::string_view s) noexcept {
+    if (used_ + s.size() > sizeof gathered) flush();
+    used_ += s.copy(gathered + used_, sizeof gathered - used_);
     return *this;
   }
-  long_line& dec(std::uint64_t n) noexcept {
-    constexpr std::size_t most_digits = 20;
-    make_room(most_digits);
-    line_.dec(n);
-    return *this;
-  }
+  state_writer& dec(std::uint64_t n) noexcept { return text(base::line_writer().dec(n).view()); }
   // An id, or nil.
-  long_line& id(bool exists, std::uint64_t n) noexcept { return exists ? dec(n) : text("nil"); }
-  long_line& boolean(bool b) noexcept { return text(b ? "true" : "false"); }
-  void end() noexcept { line_.text("\n").flush(fd); }
+  state_writer& id(bool exists, std::uint64_t n) noexcept { return exists ? dec(n) : text("nil"); }
+  state_writer& boolean(bool b) noexcept { return text(b ? "true" : "false"); }
+  void end() noexcept { text("\n"); }
 
  private:
-  void make_room(std::size_t bytes) noexcept {
-    constexpr std::size_t soft_limit = 1000;
-    if (line_.view().size() + bytes > soft_limit) line_.flush(fd);
+  void flush() noexcept {
+    base::write_all(2, {gathered, used_});
+    used_ = 0;
   }
-  base::line_writer line_;
+  std::size_t used_ = 0;
 };
 
 // Go's numbers of states.
@@ -64,7 +65,7 @@ std::uint64_t status_of(const processor& p) noexcept {
   return p.m.load_acquire("PM-1") == nullptr ? 0 : 1;
 }
 
-void print_head(long_line& line, std::int64_t since_start_ns) noexcept {
+void print_head(state_writer& line, std::int64_t since_start_ns) noexcept {
   constexpr std::int64_t ms = 1'000'000;
   line.text("SCHED ").dec(static_cast<std::uint64_t>(since_start_ns / ms));
   line.text("ms: gomaxprocs=").dec(sched.procs.load_relaxed());
@@ -76,7 +77,7 @@ void print_head(long_line& line, std::int64_t since_start_ns) noexcept {
   line.text(" runqueue=").dec(sched.queue.size());
 }
 
-void print_processors_short(long_line& line) noexcept {
+void print_processors_short(state_writer& line) noexcept {
   const std::uint32_t procs = sched.procs.load_relaxed();
   line.text(" [ ");
   for (std::uint32_t i = 0; i < procs; ++i) line.dec(sched.processors[i].queue.size()).text(" ");
@@ -87,7 +88,7 @@ void print_processors_short(long_line& line) noexcept {
   line.text("]").end();
 }
 
-void print_processor(long_line& line, const processor& p) noexcept {
+void print_processor(state_writer& line, const processor& p) noexcept {
   const machine* m = p.m.load_acquire("PM-1");
   line.text("  P").dec(p.id).text(": status=").dec(status_of(p));
   line.text(" schedtick=").dec(p.tick.load_relaxed());
@@ -98,7 +99,7 @@ void print_processor(long_line& line, const processor& p) noexcept {
   line.text(" timerslen=").dec(p.timers.heap.size()).end();
 }
 
-void print_machine(long_line& line, const machine& m) noexcept {
+void print_machine(state_writer& line, const machine& m) noexcept {
   const processor* p = peek(m.p);
   const goroutine* g = peek(m.g);
   line.text("  M").dec(m.id).text(": p=").id(p != nullptr, p == nullptr ? 0 : p->id);
@@ -110,7 +111,7 @@ void print_machine(long_line& line, const machine& m) noexcept {
   line.text(" lockedg=").id(is_locked, is_locked ? peek(g->id) : 0).end();
 }
 
-void print_goroutine(long_line& line, const goroutine& g) noexcept {
+void print_goroutine(state_writer& line, const goroutine& g) noexcept {
   const machine* m = runner_of(g);
   const machine* bound_to =
       (g.needs.load_relaxed() & needs_machine) != 0 ? peek(g.bound_to) : nullptr;
@@ -130,7 +131,7 @@ std::uint64_t idle_locked() noexcept {
 }
 
 // sysmon, who prints this, neither waits for a stop of the world then nor rests.
-void print_details(long_line& line) noexcept {
+void print_details(state_writer& line) noexcept {
   line.text(" gcwaiting=").boolean(sched.gate.is_halted());
   line.text(" nmidlelocked=").dec(idle_locked()).text(" stopwait=0 sysmonwait=false").end();
   const std::uint32_t procs = sched.procs.load_relaxed();
@@ -155,7 +156,7 @@ void trace_schedule(std::int64_t now_ns) noexcept {
   if (settings.schedtrace_ns == 0 || now_ns < next_ns) return;
   if (started_ns == 0) started_ns = now_ns;
   next_ns = now_ns + settings.schedtrace_ns;
-  long_line line;
+  state_writer line;
   print_head(line, now_ns - started_ns);
   if (settings.scheddetail) {
     print_details(line);
