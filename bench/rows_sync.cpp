@@ -4,7 +4,10 @@
 #include <sley/sley.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
+#include <tuple>
+#include <vector>
 
 namespace bench {
 
@@ -69,9 +72,62 @@ outcome waitgroup_addwait(int n) {
   });
 }
 
+// What does it cost to make 1,000 contexts and to end them by ending their parent, and how long is
+// it until all who wait for them have noticed?
+constexpr int children = 1000;
+
+double notify_us() {
+  constexpr int rounds = 20;
+  nanoseconds total{};
+  for (int round = 0; round < rounds; ++round) {
+    auto [parent, cancel] = sley::with_cancel(sley::context::background());
+    sley::wait_group ready;
+    sley::wait_group all;
+    ready.add(children);
+    for (int i = 0; i < children; ++i) {
+      all.go([&ready, &above = parent] {
+        auto [ctx, stop] = sley::with_cancel(above);
+        ready.done();
+        ctx.done().receive();
+        stop();
+      });
+    }
+    ready.wait();
+    sley::this_goroutine::sleep_for(std::chrono::milliseconds(1));
+    const auto start = clock::now();
+    cancel();
+    all.wait();
+    total += clock::now() - start;
+  }
+  return ns_each(total, rounds) / 1000;
+}
+
+outcome ctx_cancel_tree(int n) {
+  std::vector<sley::context> below(children);
+  std::vector<sley::cancel_function> stops(children);
+  nanoseconds cancelling{};
+  outcome o = timed(n, [&] {
+    for (int i = 0; i < n; ++i) {
+      auto [parent, cancel] = sley::with_cancel(sley::context::background());
+      for (std::size_t k = 0; k < children; ++k) {
+        std::tie(below[k], stops[k]) = sley::with_cancel(parent);
+      }
+      const auto start = clock::now();
+      cancel();
+      cancelling += clock::now() - start;
+      for (const sley::context& ctx : below) {
+        check(ctx.error() == sley::context_errc::canceled, "child cancelled");
+      }
+    }
+  });
+  o.add("cancel_us=%.2f notify_us=%.2f", ns_each(cancelling, n) / 1000, notify_us());
+  return o;
+}
+
 constexpr workload rows[] = {
     {"mutex_uncontended", 100'000'000, 1'000'000, mutex_uncontended},
     {"mutex_contended", 8'000'000, 200'000, mutex_contended},
+    {"ctx_cancel_tree", 1'000, 50, ctx_cancel_tree},
     {"waitgroup_addwait", 50'000'000, 1'000'000, waitgroup_addwait},
 };
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <sley/chan.hpp>
+#include <sley/context.hpp>
 #include <sley/future.hpp>
 #include <sley/go.hpp>
 #include <sley/runtime.hpp>

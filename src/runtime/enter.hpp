@@ -33,6 +33,18 @@ inline void leave() noexcept { current_machine()->border.leave(); }
 // For who did not park.
 inline void leave(machine* m) noexcept { m->border.leave(); }
 
+// The extent of something that is done inside and does not park.
+class inside {
+ public:
+  inside() noexcept : m_(enter()) {}
+  ~inside() { leave(m_); }
+  inside(const inside&) = delete;
+  inside& operator=(const inside&) = delete;
+
+ private:
+  machine* m_;
+};
+
 // Sees to what the border says. The caller is inside and, unless foreign, has a processor after. It
 // stays on its thread, but for `may_move`, which a locked goroutine is not moved by either.
 machine* attend(machine* m, bool may_move = false) noexcept;

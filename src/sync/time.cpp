@@ -12,6 +12,7 @@
 #include "runtime/scheduler.hpp"
 #include "runtime/timer.hpp"
 #include "sync/chan_core.hpp"
+#include "sync/start_from_timer.hpp"
 #include "sync/timer_channel.hpp"
 
 #include <memory>
@@ -21,18 +22,6 @@
 namespace sley {
 
 namespace {
-
-// The extent of something that runs inside the runtime and does not park.
-class inside_runtime {
- public:
-  inside_runtime() noexcept : m_(rt::enter()) {}
-  ~inside_runtime() { rt::leave(m_); }
-  inside_runtime(const inside_runtime&) = delete;
-  inside_runtime& operator=(const inside_runtime&) = delete;
-
- private:
-  rt::machine* m_;
-};
 
 [[nodiscard]] bool arm(rt::timer* t, std::int64_t delay_ns, std::int64_t period_ns) noexcept {
   t->period_ns = period_ns;
@@ -74,7 +63,7 @@ detail::chan_ref make_timer_channel(std::int64_t delay_ns, std::int64_t period_n
   t->channel = channel.core();
   channel.core()->is_timer = true;
   channel.core()->timer = t.release();  // the channel owns it now
-  inside_runtime inside;
+  rt::inside inside;
   if (!arm(channel.core()->timer, delay_ns, period_ns)) throw std::bad_alloc();
   return channel;
 }
@@ -83,7 +72,7 @@ detail::chan_ref make_timer_channel(std::int64_t delay_ns, std::int64_t period_n
 
 void destroy(channel_timer* t) noexcept {
   {
-    inside_runtime inside;
+    rt::inside inside;
     rt::remove_timer(t);
   }
   delete t;
@@ -112,8 +101,6 @@ struct function_timer : rt::timer {
 
 namespace {
 
-constexpr std::int64_t retry_ns = 1'000'000;
-
 struct function_call {
   function_timer* timer;
 
@@ -126,18 +113,8 @@ struct function_call {
   }
 };
 
-// A goroutine for the function. Without memory for a record the timer tries again in a while.
 rt::goroutine* start_function(rt::timer* t, std::int64_t now_ns) noexcept {
-  rt::machine* m = rt::current_machine();
-  rt::goroutine* g = rt::take_record(m);
-  if (g == nullptr) {
-    rt::insert_again(t, now_ns + retry_ns);
-    return nullptr;
-  }
-  ::new (g->task) function_call{static_cast<function_timer*>(t)};
-  g->run = &run_task<function_call>;
-  g->id = rt::next_goroutine_id(m);
-  return g;
+  return sync::start_from_timer(t, now_ns, function_call{static_cast<function_timer*>(t)});
 }
 
 bool arm_function(function_timer* t, std::int64_t delay_ns) noexcept {
@@ -162,7 +139,7 @@ timer_ref::timer_ref(std::int64_t delay_ns, std::int64_t period_ns)
 timer_ref::timer_ref(std::int64_t delay_ns, std::function<void()> f)
     : function_(new function_timer(std::move(f))) {
   function_->fire = &start_function;
-  inside_runtime inside;
+  rt::inside inside;
   if (!arm_function(function_, delay_ns)) {
     function_->release();
     throw std::bad_alloc();
@@ -171,7 +148,7 @@ timer_ref::timer_ref(std::int64_t delay_ns, std::function<void()> f)
 
 timer_ref::~timer_ref() {
   if (channel_.core() != nullptr) {
-    inside_runtime inside;
+    rt::inside inside;
     lock_guard guard(channel_.core()->timer->guard);
     rt::remove_timer(channel_.core()->timer);
   }
@@ -179,7 +156,7 @@ timer_ref::~timer_ref() {
 }
 
 bool timer_ref::stop() const {
-  inside_runtime inside;
+  rt::inside inside;
   if (function_ != nullptr) {
     lock_guard guard(function_->guard);
     return stop_function(function_);
@@ -189,7 +166,7 @@ bool timer_ref::stop() const {
 }
 
 bool timer_ref::reset(std::int64_t delay_ns, std::int64_t period_ns) const {
-  inside_runtime inside;
+  rt::inside inside;
   bool was_pending;
   bool is_armed;
   if (function_ != nullptr) {

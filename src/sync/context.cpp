@@ -1,0 +1,301 @@
+// What <sley/context.hpp> makes of the tree of contexts.
+#include <sley/context.hpp>
+
+#include "runtime/enter.hpp"
+#include "sync/context_tree.hpp"
+#include "sync/start_from_timer.hpp"
+
+#include <mutex>
+#include <new>
+#include <optional>
+
+namespace sley {
+
+namespace detail {
+
+namespace {
+
+// ---- deadlines ----
+
+struct deadline_node final : ending_node, rt::timer {
+  deadline_node(const context& below, time_point when, std::exception_ptr why) noexcept
+      : ending_node(below, "with_deadline"), late(std::move(why)) {
+    deadline_ns = when.time_since_epoch().count();
+    fire = &begin_to_end;
+  }
+  ~deadline_node() override { disarm(); }
+  void has_ended() noexcept override { disarm(); }
+
+  void arm() {
+    rt::inside inside;
+    if (!rt::add_timer(this, deadline_ns)) throw std::bad_alloc();
+  }
+  void disarm() noexcept {
+    rt::inside inside;
+    rt::remove_timer(this);
+  }
+
+  // In a goroutine, for it may have to wait. A node that nobody holds is about to disarm.
+  struct late_call {
+    deadline_node* n;
+    void operator()() && {
+      end(n, context_errc::deadline_exceeded, n->late);
+      release(n);
+    }
+  };
+  static rt::goroutine* begin_to_end(rt::timer* t, std::int64_t now_ns) noexcept {
+    auto* n = static_cast<deadline_node*>(t);
+    rt::goroutine* g = sync::start_from_timer(t, now_ns, late_call{n});
+    if (g == nullptr || n->try_retain()) return g;
+    rt::give_record(rt::current_machine(), g);
+    return nullptr;
+  }
+
+  std::exception_ptr late;  // [const] the cause, if the deadline passes
+};
+
+// ---- stop tokens, values, and no end ----
+
+struct token_node final : ending_node {
+  explicit token_node(const context& below) noexcept : ending_node(below, "with_stop_token") {}
+
+  struct canceler {
+    token_node* n;
+    void operator()() const noexcept;
+  };
+  // Destroyed before the rest, when no other thread is in it any more.
+  std::optional<std::stop_callback<canceler>> registration;
+};
+
+// The node must not go in here, where its registration would wait for the end of this call: as the
+// last one that holds it, the call leaves that to another goroutine.
+void token_node::canceler::operator()() const noexcept {
+  if (!n->try_retain()) return;
+  end(n, context_errc::canceled, nullptr);
+  if (n->references.sub_acq_rel(1, "CX-1") != 1) return;
+  n->references.store_relaxed(1);  // nobody else has it
+  try {
+    go([last = n] { release(last); });
+  } catch (const std::bad_alloc&) {
+    return;  // it stays for good
+  }
+}
+
+struct value_node final : context_node {
+  value_node(const context& below, std::string_view k, const std::type_info& t,
+             std::shared_ptr<const void> v)
+      : context_node(below, "with_value"), key(k), type(t), value(std::move(v)) {}
+
+  const void* find(std::string_view k, const std::type_info& t) const noexcept override {
+    return k == key && t == type ? value.get() : nullptr;
+  }
+  std::string describe() const override { return std::string(name) + '(' + key + ')'; }
+
+  std::string key;                    // [const]
+  const std::type_info& type;         // [const]
+  std::shared_ptr<const void> value;  // [const]
+};
+
+struct endless_node final : context_node {
+  explicit endless_node(const context& below) noexcept : context_node(below, "without_cancel") {
+    ends_with = nullptr;
+  }
+};
+
+class category final : public std::error_category {
+ public:
+  const char* name() const noexcept override { return "sley.context"; }
+  std::string message(int value) const override {
+    return value == static_cast<int>(context_errc::canceled) ? "context canceled"
+                                                             : "context deadline exceeded";
+  }
+  std::error_condition default_error_condition(int value) const noexcept override {
+    return value == static_cast<int>(context_errc::canceled) ? std::errc::operation_canceled
+                                                             : std::errc::timed_out;
+  }
+};
+
+}  // namespace
+
+context with_erased_value(const context& parent, std::string_view key, const std::type_info& type,
+                          std::shared_ptr<const void> value) {
+  return context_access::adopt(new value_node(parent, key, type, std::move(value)));
+}
+
+context_callback call_after(const context& ctx, std::function<void()> f) {
+  auto c = std::make_shared<context_callback_node>();
+  c->function = std::move(f);
+  c->in_goroutine = true;
+  ending_node* n = context_access::ends_with(ctx);
+  if (n == nullptr) return {};
+  {
+    const std::lock_guard lock(n->guard);
+    if (n->state.load_relaxed() == ending_node::live) {
+      c->keeper = ctx;
+      c->self = c;
+      c->push_to(n->callbacks);
+      return context_access::callback(c, ctx);
+    }
+  }
+  go(c->function);
+  return {};
+}
+
+}  // namespace detail
+
+using detail::context_access;
+using detail::ending_node;
+
+const std::error_category& context_category() noexcept {
+  static const detail::category the_one;
+  return the_one;
+}
+
+// ---- context ----
+
+const context& context::background() noexcept {
+  static const context root;
+  return root;
+}
+
+context::context(const context& other) noexcept : node_(other.node_) {
+  if (node_ != nullptr) node_->retain();
+}
+context::~context() { detail::context_node::release(node_); }
+
+recv_chan<void> context::done() const {
+  ending_node* n = context_access::ends_with(*this);
+  if (n == nullptr) return nullptr;
+  if (n->has_channel.load_acquire("CX-3")) return n->channel;
+  const std::lock_guard lock(n->guard);
+  if (!n->channel) {
+    n->channel = chan<void>();
+    if (n->state.load_relaxed() != ending_node::live) n->channel.close();
+    n->has_channel.store_release(true, "CX-3");
+  }
+  return n->channel;
+}
+
+std::error_code context::error() const noexcept {
+  ending_node* n = context_access::ends_with(*this);
+  if (n == nullptr) return {};
+  const std::uint32_t state = n->state.load_acquire("CX-2");
+  if (state == ending_node::live) return {};
+  if ((state & ending_node::closing) != 0) {
+    const std::lock_guard wait(n->guard);
+  }
+  return ending_node::code_of(state);
+}
+
+std::exception_ptr context::cause() const {
+  const std::error_code ended = error();
+  if (!ended) return nullptr;
+  const std::exception_ptr& given = context_access::ends_with(*this)->cause;  // CX-2, by error()
+  if (given != nullptr) return given;
+  return std::make_exception_ptr(std::system_error(ended));
+}
+
+std::optional<time_point> context::deadline() const noexcept {
+  const ending_node* n = context_access::ends_with(*this);
+  if (n == nullptr || n->deadline_ns == detail::no_deadline) return std::nullopt;
+  return time_point(std::chrono::nanoseconds(n->deadline_ns));
+}
+
+const void* context::find(std::string_view key, const std::type_info& type) const noexcept {
+  for (const detail::context_node* n = node_; n != nullptr; n = n->parent) {
+    if (const void* found = n->find(key, type)) return found;
+  }
+  return nullptr;
+}
+
+std::stop_token context::stop_token() const {
+  ending_node* n = context_access::ends_with(*this);
+  if (n == nullptr) return {};
+  const std::lock_guard lock(n->guard);
+  if (n->stop.stop_possible()) return n->stop.get_token();
+  std::stop_source source;
+  if (n->state.load_relaxed() != ending_node::live) {
+    source.request_stop();
+  } else {
+    auto c = std::make_shared<detail::context_callback_node>();
+    c->function = [source]() mutable { source.request_stop(); };
+    c->self = c;
+    c->push_to(n->callbacks);
+  }
+  n->stop = source;
+  return source.get_token();
+}
+
+std::string context::to_string() const {
+  std::string text;
+  for (const detail::context_node* n = node_; n != nullptr; n = n->parent)
+    text.insert(0, '.' + n->describe());
+  return text.insert(0, "background");
+}
+
+// ---- contexts made from others ----
+
+void cancel_function::operator()() const noexcept {
+  if (ending_node* n = context_access::ends_with(ctx_))
+    detail::end(n, context_errc::canceled, nullptr);
+}
+void cancel_cause_function::operator()(std::exception_ptr cause) const noexcept {
+  if (ending_node* n = context_access::ends_with(ctx_))
+    detail::end(n, context_errc::canceled, cause);
+}
+
+std::pair<context, cancel_function> with_cancel(const context& parent) {
+  context made = detail::join_tree(new ending_node(parent, "with_cancel"));
+  return {made, cancel_function(made)};
+}
+
+std::pair<context, cancel_cause_function> with_cancel_cause(const context& parent) {
+  context made = detail::join_tree(new ending_node(parent, "with_cancel_cause"));
+  return {made, cancel_cause_function(made)};
+}
+
+std::pair<context, cancel_function> with_deadline(const context& parent, time_point when,
+                                                  std::exception_ptr cause) {
+  if (const auto earlier = parent.deadline(); earlier && *earlier <= when) {
+    return with_cancel(parent);
+  }
+  auto* n = new detail::deadline_node(parent, when, std::move(cause));
+  context made = detail::join_tree(n);
+  if (when <= std::chrono::steady_clock::now()) {
+    detail::end(n, context_errc::deadline_exceeded, n->late);
+  } else {
+    n->arm();
+  }
+  return {made, cancel_function(made)};
+}
+
+std::pair<context, cancel_function> with_timeout(const context& parent, std::chrono::nanoseconds d,
+                                                 std::exception_ptr cause) {
+  const std::chrono::nanoseconds at(detail::deadline_after(d.count()));
+  return with_deadline(parent, time_point(at), std::move(cause));
+}
+
+context with_stop_token(const context& parent, std::stop_token token) {
+  auto* n = new detail::token_node(parent);
+  context made = detail::join_tree(n);
+  n->registration.emplace(std::move(token), detail::token_node::canceler{n});
+  return made;
+}
+
+context without_cancel(const context& parent) {
+  return context_access::adopt(new detail::endless_node(parent));
+}
+
+bool context_callback::stop() const noexcept {
+  if (node_ == nullptr) return false;
+  context kept;
+  std::shared_ptr<detail::context_callback_node> self;  // both outlive the lock
+  const std::lock_guard lock(context_access::ends_with(ctx_)->guard);
+  if (!node_->is_linked()) return false;
+  node_->unlink();
+  kept = std::move(node_->keeper);
+  self = std::move(node_->self);
+  return true;
+}
+
+}  // namespace sley

@@ -1,0 +1,136 @@
+// The tree of contexts: what a handle of <sley/context.hpp> names.
+//
+// A node is counted: handles and nodes below hold it. Those that can end form a tree of their own,
+// in which each has the ones right below it in a list that does not hold them. From Go's
+// context.go, but that a tree is walked with a list instead of recursion, so that its depth is no
+// matter.
+//
+// Whoever ends a node locks it, and goes down locking all those below; it unlocks them from the
+// bottom up when all have ended. So
+//   - locks are taken from parents to children only;
+//   - who finds a node ended and gets its lock knows that all below have ended;
+//   - a node that nobody holds any more can be walked over: it leaves its parent's list under the
+//     parent's lock before it goes.
+#pragma once
+
+#include <sley/chan.hpp>
+#include <sley/context.hpp>
+#include <sley/detail/atomic.hpp>
+#include <sley/sync.hpp>
+
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <stop_token>
+#include <string>
+
+namespace sley::detail {
+
+// A place in a list whose owner and neighbours are found from it.
+template <class T>
+struct sibling {
+  T* next = nullptr;
+  T** link = nullptr;  // what points to this; null: in no list
+
+  bool is_linked() const noexcept { return link != nullptr; }
+  void push_to(T*& first) noexcept {
+    next = first;
+    if (next != nullptr) next->link = &next;
+    link = &first;
+    first = static_cast<T*>(this);
+  }
+  void unlink() noexcept {
+    *link = next;
+    if (next != nullptr) next->link = link;
+    link = nullptr;
+  }
+};
+
+struct ending_node;
+
+struct context_node {
+  context_node(const context& below, const char* made_by) noexcept;
+  virtual ~context_node() = default;
+  context_node(const context_node&) = delete;
+  context_node& operator=(const context_node&) = delete;
+
+  void retain() noexcept { references.add_relaxed(1); }  // the caller holds one
+  bool try_retain() noexcept;
+  // And its parent, if nobody else held the node.
+  static void release(context_node* node) noexcept;
+
+  virtual const void* find(std::string_view, const std::type_info&) const noexcept {
+    return nullptr;
+  }
+  virtual std::string describe() const { return name; }
+  // Nobody holds it any more; it is still whole.
+  virtual void leave_tree() noexcept {}
+
+  // CX-1  What others did with the node is over when the last one frees it: sub_acq_rel in release.
+  atomic<std::uint32_t> references{1};  // [atomic CX-1]
+  context_node* parent;                 // [const] held
+  ending_node* ends_with;               // [const] the nearest at or above that can end, or null
+  const char* name;                     // [const] of the function that made it
+};
+
+// What a registered function is: its list holds it by `self`.
+struct context_callback_node : sibling<context_callback_node> {
+  std::function<void()> function;               // [const]
+  bool in_goroutine = false;                    // [const]
+  context keeper;                               // [lock: that context's] while it is in the list
+  std::shared_ptr<context_callback_node> self;  // [lock: likewise]
+};
+
+struct ending_node : context_node, sibling<ending_node> {
+  ending_node(const context& below, const char* made_by) noexcept;
+  ~ending_node() override;
+
+  void leave_tree() noexcept override;
+  virtual void has_ended() noexcept {}  // just now; it is locked
+
+  static constexpr std::uint32_t live = 0;
+  static constexpr std::uint32_t closing = 4;  // besides the code: the channel is about to close
+  static context_errc code_of(std::uint32_t state) noexcept {
+    return static_cast<context_errc>(state & ~closing);
+  }
+
+  mutex guard;
+  // CX-2  Who sees that it has ended sees the cause, and finds the channel closed unless `closing`
+  //       says to wait for the lock: store_release in mark <-> load_acquire in error, cause, end.
+  atomic<std::uint32_t> state{live};           // [lock: guard] [atomic CX-2]
+  std::exception_ptr cause;                    // [lock: guard] const once it has ended
+  ending_node* above;                          // [const] whose list it is in
+  std::int64_t deadline_ns;                    // [const] its own or an earlier one from above
+  ending_node* first_child = nullptr;          // [lock: guard]
+  context_callback_node* callbacks = nullptr;  // [lock: guard]
+  // CX-3  The channel is there: store_release in done <-> load_acquire in done.
+  atomic<bool> has_channel;                 // [lock: guard] [atomic CX-3]
+  chan<void> channel{nullptr};              // [lock: guard] const once has_channel is set
+  std::stop_source stop{std::nostopstate};  // [lock: guard]
+  ending_node* next_marked = nullptr;       // [lock: guard] of the walk that ends it
+  ending_node* last_marked = nullptr;       // [lock: guard] likewise
+};
+
+struct context_access {
+  static context_node* node(const context& c) noexcept { return c.node_; }
+  static context adopt(context_node* n) noexcept { return context(n); }
+  static ending_node* ends_with(const context& c) noexcept {
+    return c.node_ == nullptr ? nullptr : c.node_->ends_with;
+  }
+  static context_callback callback(const std::shared_ptr<context_callback_node>& node,
+                                   const context& ctx) {
+    context_callback made;
+    made.node_ = node;
+    made.ctx_ = ctx;
+    return made;
+  }
+};
+
+// Ends a live node and all below it. The caller holds it.
+void end(ending_node* n, context_errc code, const std::exception_ptr& cause) noexcept;
+
+// A new node takes its place below its parent, or shares its end. The handle holds it.
+context join_tree(ending_node* n) noexcept;
+
+}  // namespace sley::detail
