@@ -39,7 +39,7 @@ ending_node::ending_node(const context& below, const char* made_by) noexcept
 }
 
 void ending_node::leave_tree() noexcept {
-  if (above == nullptr) return;
+  if (above == nullptr || has_left.load_acquire("CX-4")) return;
   const std::lock_guard lock(above->guard);
   if (is_linked()) unlink();
 }
@@ -66,18 +66,26 @@ void mark(ending_node* n, context_errc code, const std::exception_ptr& cause) no
   n->has_ended();
 }
 
-// Ends what is right below n and live; those stay locked, and go behind `last`, which is returned.
+// The end of what a walk does with a node that it has locked.
+void let_go(ending_node* n) noexcept {
+  n->guard.unlock();
+  n->has_left.store_release(true, "CX-4");  // it may be gone now
+}
+
+// Ends what is right below n and live. Those with something below stay locked, and go behind
+// `last`, which is returned.
 ending_node* mark_children(ending_node* n, ending_node* last) noexcept {
   const context_errc code = ending_node::code_of(n->state.load_relaxed());  // locked
   while (n->first_child != nullptr) {
     ending_node* child = n->first_child;
     child->guard.lock();
     child->unlink();
-    if (child->state.load_relaxed() != ending_node::live) {  // by another, who is done with it
-      child->guard.unlock();
+    // One that has ended was ended by another, who has also seen to what is below.
+    if (child->state.load_relaxed() == ending_node::live) mark(child, code, n->cause);
+    if (child->first_child == nullptr && child->callbacks == nullptr) {
+      let_go(child);
       continue;
     }
-    mark(child, code, n->cause);
     child->last_marked = last;
     last->next_marked = child;
     last = child;
@@ -128,10 +136,11 @@ void end(ending_node* n, context_errc code, const std::exception_ptr& cause) noe
     callbacks = gather_callbacks(at, callbacks);
   }
   while (last != nullptr) {
-    ending_node* unlocked = last;  // it may be gone once it is unlocked, but not before its parent
+    ending_node* marked = last;
     last = last->last_marked;
-    unlocked->guard.unlock();
+    if (marked != n) let_go(marked);
   }
+  n->guard.unlock();
   n->leave_tree();
   call_all(callbacks);
 }

@@ -9,8 +9,8 @@
 // bottom up when all have ended. So
 //   - locks are taken from parents to children only;
 //   - who finds a node ended and gets its lock knows that all below have ended;
-//   - a node that nobody holds any more can be walked over: it leaves its parent's list under the
-//     parent's lock before it goes.
+//   - a node that nobody holds any more can be walked over: before it goes it leaves its parent's
+//     list under the parent's lock, unless it has been told that no walk will touch it any more.
 #pragma once
 
 #include <sley/chan.hpp>
@@ -108,8 +108,11 @@ struct ending_node : context_node, sibling<ending_node> {
   atomic<bool> has_channel;                 // [lock: guard] [atomic CX-3]
   chan<void> channel{nullptr};              // [lock: guard] const once has_channel is set
   std::stop_source stop{std::nostopstate};  // [lock: guard]
-  ending_node* next_marked = nullptr;       // [lock: guard] of the walk that ends it
-  ending_node* last_marked = nullptr;       // [lock: guard] likewise
+  // CX-4  Out of the parent's list, and no walk will touch it: store_release in let_go <->
+  //       load_acquire in leave_tree.
+  atomic<bool> has_left;               // [atomic CX-4]
+  ending_node* next_marked = nullptr;  // [lock: guard] of the walk that ends it
+  ending_node* last_marked = nullptr;  // [lock: guard] likewise
 };
 
 struct context_access {
