@@ -13,7 +13,7 @@
 #pragma once
 
 #include <sley/detail/config.hpp>
-#include <sley/detail/descriptor.hpp>
+#include <sley/detail/io_object.hpp>
 #include <sley/time.hpp>
 
 #include <compare>
@@ -65,42 +65,15 @@ SLEY_API std::vector<endpoint> lookup(std::string_view host, std::error_code& er
 SLEY_API const std::error_category& resolver_category() noexcept;
 
 // What all connected streams can do.
-class SLEY_API stream {
+class SLEY_API stream : public detail::byte_object {
  public:
-  // Reads at least one byte, at most as many as there is room for. 0: the end of the stream, or no
-  // room was given.
-  std::size_t read_some(std::span<std::byte> buffer) const;
-  std::size_t read_some(std::span<std::byte> buffer, std::error_code& error) const noexcept;
-  std::size_t read_some(std::span<const iovec> buffers, std::error_code& error) const noexcept;
   // Fills the buffer. The end of the stream before that is std::errc::connection_aborted.
   void read_exactly(std::span<std::byte> buffer) const;
   std::size_t read_exactly(std::span<std::byte> buffer, std::error_code& error) const noexcept;
 
-  // Writes at least one byte, if there are any.
-  std::size_t write_some(std::span<const std::byte> bytes) const;
-  std::size_t write_some(std::span<const std::byte> bytes, std::error_code& error) const noexcept;
-  std::size_t write_some(std::span<const iovec> buffers, std::error_code& error) const noexcept;
-  // Writes all; nobody else's bytes come in between. Returns how many were written.
-  void write_all(std::span<const std::byte> bytes) const;
-  std::size_t write_all(std::span<const std::byte> bytes, std::error_code& error) const noexcept;
-  std::size_t write_all(std::span<const iovec> buffers, std::error_code& error) const noexcept;
-
-  // Operations that are not done at that time fail, those under way as well; time_point::max(): no
-  // deadline, as at first. Throws std::bad_alloc.
-  void set_deadline(time_point when) const;
-  void set_read_deadline(time_point when) const;
-  void set_write_deadline(time_point when) const;
-
   // Half closes: the peer reads the end, and can go on to write.
   void shutdown_write() const;
   void shutdown_write(std::error_code& error) const noexcept;
-  // Wakes all who use it, waits for them to let go, and closes. Once; then it does nothing.
-  void close();
-  void close(std::error_code& error) noexcept;
-
-  bool is_open() const noexcept { return descriptor_.is_open(); }
-  // For options: it stays the stream's, and does not block. -1 if it is not open.
-  int native_handle() const noexcept { return descriptor_.native_handle(); }
   endpoint local() const;   // throws std::system_error
   endpoint remote() const;  // likewise
 
@@ -110,10 +83,7 @@ class SLEY_API stream {
   stream(int fd, std::error_code& error) noexcept;
 
  protected:
-  explicit stream(detail::descriptor descriptor) noexcept;
-
- private:
-  detail::descriptor descriptor_;
+  explicit stream(detail::descriptor descriptor) noexcept : byte_object(std::move(descriptor)) {}
 };
 
 // A TCP connection. TCP_NODELAY is set, and keep-alive as in Go (15 s, 15 s, 9 probes).
@@ -153,23 +123,18 @@ struct listen_options {
   bool reuse_port = false;  // several listeners share the port: SO_REUSEPORT of socket(7)
 };
 
-// What both listeners can do.
-class SLEY_API listener {
+// What both listeners can do. Their deadline is that of accept().
+class SLEY_API listener : public detail::io_object {
  public:
-  void set_deadline(time_point when) const;  // for accept(); throws std::bad_alloc
-  void close();
-  void close(std::error_code& error) noexcept;
-  bool is_open() const noexcept { return descriptor_.is_open(); }
-  int native_handle() const noexcept { return descriptor_.native_handle(); }
   endpoint local() const;  // throws std::system_error
 
  protected:
   listener() noexcept = default;
-  listener(detail::descriptor descriptor, bool accepts_tcp) noexcept;
+  listener(detail::descriptor descriptor, bool accepts_tcp) noexcept
+      : io_object(std::move(descriptor)), accepts_tcp_(accepts_tcp) {}
   detail::descriptor accept_next(std::error_code& error) const;
 
  private:
-  detail::descriptor descriptor_;
   bool accepts_tcp_ = false;
 };
 
@@ -199,29 +164,14 @@ class SLEY_API unix_listener : public listener {
   unix_stream accept() const;  // as tcp_listener's
   unix_stream accept(std::error_code& error) const;
 
-  unix_listener(unix_listener&&) noexcept = default;
-  unix_listener& operator=(unix_listener&&) noexcept = default;
-  ~unix_listener();
-  void close();
-  void close(std::error_code& error) noexcept;
-
  private:
   using listener::listener;
-  std::string path_;  // empty: nothing to remove
 };
 
-// A datagram socket of UDP. Reads and writes are of whole datagrams: one that is longer than the
-// buffer is cut off.
-class SLEY_API udp_socket {
+// What all datagram sockets can do. Reads and writes are of whole datagrams: one that is longer
+// than the buffer is cut off.
+class SLEY_API datagram_socket : public detail::io_object {
  public:
-  udp_socket() noexcept = default;
-  // Bound to "host:port", ":port" for all addresses, port 0 for any. Throws std::system_error.
-  static udp_socket bind(std::string_view host_port);
-  static udp_socket bind(std::string_view host_port, std::error_code& error);
-  // Sends there and receives from there only. Throws std::system_error.
-  static udp_socket connect(std::string_view host_port);
-  static udp_socket connect(std::string_view host_port, std::error_code& error);
-
   std::size_t receive_from(std::span<std::byte> buffer, endpoint& from) const;
   std::size_t receive_from(std::span<std::byte> buffer, endpoint& from,
                            std::error_code& error) const noexcept;
@@ -234,22 +184,27 @@ class SLEY_API udp_socket {
   std::size_t send(std::span<const std::byte> datagram) const;
   std::size_t send(std::span<const std::byte> datagram, std::error_code& error) const noexcept;
 
-  // As stream's.
-  void set_deadline(time_point when) const;
-  void set_read_deadline(time_point when) const;
-  void set_write_deadline(time_point when) const;
-  void close();
-  void close(std::error_code& error) noexcept;
-  bool is_open() const noexcept { return descriptor_.is_open(); }
-  int native_handle() const noexcept { return descriptor_.native_handle(); }
   endpoint local() const;   // throws std::system_error
   endpoint remote() const;  // likewise
 
- private:
-  explicit udp_socket(detail::descriptor descriptor) noexcept
-      : descriptor_(std::move(descriptor)) {}
+ protected:
+  datagram_socket() noexcept = default;
+  explicit datagram_socket(detail::descriptor descriptor) noexcept
+      : io_object(std::move(descriptor)) {}
+};
 
-  detail::descriptor descriptor_;
+class SLEY_API udp_socket : public datagram_socket {
+ public:
+  udp_socket() noexcept = default;
+  // Bound to "host:port", ":port" for all addresses, port 0 for any. Throws std::system_error.
+  static udp_socket bind(std::string_view host_port);
+  static udp_socket bind(std::string_view host_port, std::error_code& error);
+  // Sends there and receives from there only. Throws std::system_error.
+  static udp_socket connect(std::string_view host_port);
+  static udp_socket connect(std::string_view host_port, std::error_code& error);
+
+ private:
+  using datagram_socket::datagram_socket;
 };
 
 }  // namespace sley::net

@@ -9,7 +9,7 @@
 #pragma once
 
 #include <sley/detail/config.hpp>
-#include <sley/detail/descriptor.hpp>
+#include <sley/detail/io_object.hpp>
 #include <sley/time.hpp>
 
 #include <cstddef>
@@ -21,7 +21,8 @@
 
 namespace sley::os {
 
-class SLEY_API file {
+// Reads and writes are at the file's own position.
+class SLEY_API file : public detail::byte_object {
  public:
   file() noexcept = default;
   // As open(2), with O_CLOEXEC; the flags are those of <fcntl.h>. Blocks its thread at most, as an
@@ -31,15 +32,6 @@ class SLEY_API file {
   // Takes over a descriptor, and makes it non-blocking if it can be waited for.
   explicit file(int fd);
   file(int fd, std::error_code& error) noexcept;
-
-  // At the file's own position. 0 is the end, or no room was given.
-  std::size_t read_some(std::span<std::byte> buffer) const;
-  std::size_t read_some(std::span<std::byte> buffer, std::error_code& error) const noexcept;
-  std::size_t write_some(std::span<const std::byte> bytes) const;
-  std::size_t write_some(std::span<const std::byte> bytes, std::error_code& error) const noexcept;
-  // Writes all; nobody else's bytes come in between.
-  void write_all(std::span<const std::byte> bytes) const;
-  std::size_t write_all(std::span<const std::byte> bytes, std::error_code& error) const noexcept;
 
   // At a given position, any number at a time; for what has positions (pread(2), pwrite(2)).
   std::size_t read_at(std::span<std::byte> buffer, std::uint64_t offset) const;
@@ -51,18 +43,6 @@ class SLEY_API file {
 
   std::uint64_t size() const;  // throws std::system_error
   void sync() const;           // fsync(2); throws std::system_error
-
-  void set_deadline(time_point when) const;        // throws std::system_error, std::bad_alloc
-  void set_read_deadline(time_point when) const;   // likewise
-  void set_write_deadline(time_point when) const;  // likewise
-
-  void close();
-  void close(std::error_code& error) noexcept;
-  bool is_open() const noexcept { return descriptor_.is_open(); }
-  int native_handle() const noexcept { return descriptor_.native_handle(); }
-
- private:
-  detail::descriptor descriptor_;
 };
 
 // Two ends of a pipe: what is written to the second is read from the first. A writer whose reader
@@ -74,9 +54,9 @@ SLEY_API pipe_ends pipe();
 SLEY_API pipe_ends pipe(std::error_code& error) noexcept;
 
 // Makes a descriptor of somebody else's something to wait for, as a C library's socket: any that
-// epoll(7) takes. It stays theirs, and must outlive this. Several goroutines may wait; each waits
-// for a turn in its direction.
-class SLEY_API poll_fd {
+// epoll(7) takes. It stays theirs, open after close() too, and must outlive this. Several
+// goroutines may wait; each waits for a turn in its direction.
+class SLEY_API poll_fd : public detail::io_object {
  public:
   // Throws std::system_error: operation_not_permitted for what is always ready, as regular files.
   explicit poll_fd(int fd);
@@ -87,16 +67,6 @@ class SLEY_API poll_fd {
   void wait_readable(std::error_code& error) const noexcept;
   void wait_writable() const;
   void wait_writable(std::error_code& error) const noexcept;
-  // As those of a stream.
-  void set_read_deadline(time_point when) const;
-  void set_write_deadline(time_point when) const;
-
-  // Wakes those who wait: operation_canceled. The descriptor stays open.
-  void close() noexcept;
-  int native_handle() const noexcept { return descriptor_.native_handle(); }
-
- private:
-  detail::descriptor descriptor_;
 };
 
 }  // namespace sley::os

@@ -86,11 +86,8 @@ descriptor connect_one(const endpoint& to, time_point deadline, race* contest,
   const bool is_tcp = to.family() != AF_UNIX;
   descriptor d(fd, is_tcp ? io_kind::tcp_socket : io_kind::stream_socket, error);
   if (error) return {};
-  if (begun != 0 && begun != -EAGAIN) {
-    error = system_error_of(static_cast<int>(-begun));
-    return {};
-  }
   if (begun == 0) return d;
+  if (begun != -EAGAIN && !is_success(begun, error)) return {};
   if (deadline != time_point::max()) d.set_write_deadline(deadline);
   if (contest != nullptr && !contest->enter(&d)) {
     error = std::make_error_code(std::errc::operation_canceled);

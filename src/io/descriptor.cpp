@@ -125,8 +125,7 @@ std::size_t use(rt::watched* w, const Call& call, std::error_code& error) noexce
   rt::enter();
   rt::end_use(w);
   rt::leave();
-  if (n < 0) error = system_error_of(static_cast<int>(-n));
-  return n < 0 ? 0 : static_cast<std::size_t>(n);
+  return is_success(n, error) ? static_cast<std::size_t>(n) : 0;
 }
 
 // Walks over the bytes of several buffers, a window of them at a time.
@@ -284,7 +283,7 @@ void descriptor::set_write_deadline(time_point when) const {
   io::set_deadline(watched_, io::direction::write, when);
 }
 
-void descriptor::close(std::error_code& error) noexcept {
+void descriptor::close(std::error_code& error, const char* file) noexcept {
   error.clear();
   if (watched_ == nullptr) return;
   rt::enter();
@@ -292,8 +291,9 @@ void descriptor::close(std::error_code& error) noexcept {
   rt::leave();
   // An EINTR of close(2) has closed it all the same.
   if (!is_ours || kind_ == io_kind::borrowed) return;
+  if (file != nullptr) blocking([file] { ::unlink(file); });
   const long result = io::attempt(::close, watched_->fd);
-  if (result < 0 && result != -EINTR) error = io::system_error_of(static_cast<int>(-result));
+  if (result != -EINTR) io::is_success(result, error);
 }
 
 }  // namespace detail

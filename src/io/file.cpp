@@ -7,7 +7,6 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include <string>
@@ -19,10 +18,6 @@ using detail::io_kind;
 using detail::throwing;
 
 namespace {
-
-iovec one(std::span<const std::byte> bytes) noexcept {
-  return {const_cast<std::byte*>(bytes.data()), bytes.size()};
-}
 
 bool is_pipe_expected() noexcept {
   const rt::machine* m = rt::this_machine();
@@ -38,8 +33,7 @@ void expect_broken_pipes() noexcept {
 
 io_kind kind_of(int fd, std::error_code& error) noexcept {
   struct stat status = {};
-  const long result = io::attempt([&status](int f) { return ::fstat(f, &status); }, fd);
-  if (result < 0) error = io::system_error_of(static_cast<int>(-result));
+  io::is_success(io::attempt([&status](int f) { return ::fstat(f, &status); }, fd), error);
   switch (status.st_mode & S_IFMT) {
     case S_IFIFO: return io_kind::pipe;
     case S_IFSOCK: return io_kind::message_socket;
@@ -82,9 +76,7 @@ file file::open(std::string_view path, int flags, unsigned mode, std::error_code
   const long fd = blocking([&] {
     return io::attempt([&](int) { return ::open(name.c_str(), flags | O_CLOEXEC, mode); }, -1);
   });
-  if (fd >= 0) return file(static_cast<int>(fd), error);
-  error = io::system_error_of(static_cast<int>(-fd));
-  return {};
+  return io::is_success(fd, error) ? file(static_cast<int>(fd), error) : file();
 }
 file file::open(std::string_view path, int flags, unsigned mode) {
   std::error_code error;
@@ -93,35 +85,11 @@ file file::open(std::string_view path, int flags, unsigned mode) {
   return f;
 }
 
-file::file(int fd, std::error_code& error) noexcept : descriptor_(take_over(fd, error)) {}
+file::file(int fd, std::error_code& error) noexcept : byte_object(take_over(fd, error)) {}
 file::file(int fd) {
   std::error_code error;
   *this = file(fd, error);
   if (error) detail::throw_io_error(error, "sley: take over a file");
-}
-
-std::size_t file::read_some(std::span<std::byte> buffer, std::error_code& error) const noexcept {
-  const iovec whole = one(buffer);
-  return descriptor_.read_some({&whole, 1}, error);
-}
-std::size_t file::read_some(std::span<std::byte> buffer) const {
-  return throwing("sley: read", [&](std::error_code& e) { return read_some(buffer, e); });
-}
-std::size_t file::write_some(std::span<const std::byte> bytes,
-                             std::error_code& error) const noexcept {
-  const iovec whole = one(bytes);
-  return descriptor_.write_some({&whole, 1}, error);
-}
-std::size_t file::write_some(std::span<const std::byte> bytes) const {
-  return throwing("sley: write", [&](std::error_code& e) { return write_some(bytes, e); });
-}
-std::size_t file::write_all(std::span<const std::byte> bytes,
-                            std::error_code& error) const noexcept {
-  const iovec whole = one(bytes);
-  return descriptor_.write_all({&whole, 1}, error);
-}
-void file::write_all(std::span<const std::byte> bytes) const {
-  throwing("sley: write", [&](std::error_code& e) { return write_all(bytes, e); });
 }
 
 std::size_t file::read_at(std::span<std::byte> buffer, std::uint64_t offset,
@@ -141,38 +109,23 @@ std::size_t file::write_at(std::span<const std::byte> bytes, std::uint64_t offse
 
 std::uint64_t file::size() const {
   struct stat status = {};
-  const long result =
-      io::attempt([&status](int f) { return ::fstat(f, &status); }, native_handle());
-  if (result < 0)
-    detail::throw_io_error(io::system_error_of(static_cast<int>(-result)), "sley: size");
+  throwing("sley: size", [&](std::error_code& e) {
+    io::is_success(io::attempt([&status](int f) { return ::fstat(f, &status); }, native_handle()),
+                   e);
+  });
   return static_cast<std::uint64_t>(status.st_size);
 }
 void file::sync() const {
-  const long result = io::attempt_blocking([](int fd) { return ::fsync(fd); }, native_handle());
-  if (result < 0)
-    detail::throw_io_error(io::system_error_of(static_cast<int>(-result)), "sley: sync");
+  throwing("sley: sync", [this](std::error_code& e) {
+    io::is_success(io::attempt_blocking([](int fd) { return ::fsync(fd); }, native_handle()), e);
+  });
 }
-
-void file::set_deadline(time_point when) const {
-  set_read_deadline(when);
-  set_write_deadline(when);
-}
-void file::set_read_deadline(time_point when) const { descriptor_.set_read_deadline(when); }
-void file::set_write_deadline(time_point when) const { descriptor_.set_write_deadline(when); }
-
-void file::close() {
-  throwing("sley: close", [&](std::error_code& e) { close(e); });
-}
-void file::close(std::error_code& error) noexcept { descriptor_.close(error); }
 
 pipe_ends pipe(std::error_code& error) noexcept {
   error.clear();
   int ends[2];
   const long result = io::attempt([&ends](int) { return ::pipe2(ends, O_CLOEXEC); }, -1);
-  if (result < 0) {
-    error = io::system_error_of(static_cast<int>(-result));
-    return {};
-  }
+  if (!io::is_success(result, error)) return {};
   pipe_ends made;
   made.reader = file(ends[0], error);
   std::error_code second;

@@ -63,19 +63,12 @@ detail::descriptor listen_at(const net::endpoint& at, const net::listen_options&
   if (result == 0) {
     result = attempt([&options](int f) { return ::listen(f, options.backlog); }, fd);
   }
-  if (result == 0) return d;
-  error = system_error_of(static_cast<int>(-result));
-  return {};
+  return is_success(result, error) ? std::move(d) : detail::descriptor();
 }
 
 }  // namespace sley::io
 
 namespace sley::net {
-
-using detail::throwing;
-
-listener::listener(detail::descriptor descriptor, bool accepts_tcp) noexcept
-    : descriptor_(std::move(descriptor)), accepts_tcp_(accepts_tcp) {}
 
 detail::descriptor listener::accept_next(std::error_code& error) const {
   for (io::milliseconds pause = io::first_pause;
@@ -97,11 +90,6 @@ detail::descriptor listener::accept_next(std::error_code& error) const {
   }
 }
 
-void listener::set_deadline(time_point when) const { descriptor_.set_read_deadline(when); }
-void listener::close() {
-  throwing("sley: close", [&](std::error_code& e) { close(e); });
-}
-void listener::close(std::error_code& error) noexcept { descriptor_.close(error); }
 endpoint listener::local() const { return io::local_of(native_handle()); }
 
 }  // namespace sley::net

@@ -21,6 +21,12 @@ inline std::error_code system_error_of(int error) noexcept {
   return {error, std::system_category()};
 }
 
+// Whether a call has succeeded, by what attempt() made of it; else `error` is set.
+inline bool is_success(long result, std::error_code& error) noexcept {
+  if (result < 0) error = system_error_of(static_cast<int>(-result));
+  return result >= 0;
+}
+
 // A call's result, or its error below 0. Never inlined: the goroutine may have come to another
 // thread since it last made a call, and the address of errno is one that compilers remember.
 template <class Call>
@@ -81,7 +87,7 @@ long call_in_turn(turn& t, rt::watched* w, const Call& call, std::error_code& er
     if (n == -EAGAIN) {
       result = t.wait();
     } else if (n != -EINTR) {
-      if (n < 0) error = system_error_of(static_cast<int>(-n));
+      is_success(n, error);
       return n;
     }
   }

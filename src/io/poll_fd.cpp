@@ -27,7 +27,7 @@ void wait(const detail::descriptor& d, io::direction direction, std::error_code&
 }  // namespace
 
 poll_fd::poll_fd(int fd, std::error_code& error) noexcept
-    : descriptor_((error.clear(), fd), detail::io_kind::borrowed, error) {}
+    : io_object(detail::descriptor((error.clear(), fd), detail::io_kind::borrowed, error)) {}
 poll_fd::poll_fd(int fd) {
   std::error_code error;
   *this = poll_fd(fd, error);
@@ -45,14 +45,6 @@ void poll_fd::wait_writable(std::error_code& error) const noexcept {
 }
 void poll_fd::wait_writable() const {
   throwing("sley: wait_writable", [this](std::error_code& e) { wait_writable(e); });
-}
-
-void poll_fd::set_read_deadline(time_point when) const { descriptor_.set_read_deadline(when); }
-void poll_fd::set_write_deadline(time_point when) const { descriptor_.set_write_deadline(when); }
-
-void poll_fd::close() noexcept {
-  std::error_code ignored;
-  descriptor_.close(ignored);
 }
 
 }  // namespace sley::os

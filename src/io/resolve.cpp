@@ -153,7 +153,7 @@ std::vector<endpoint> lookup(std::string_view host, std::error_code& error) {
 std::vector<endpoint> lookup(std::string_view host) {
   std::error_code error;
   auto found = lookup(host, error);
-  if (error) throw std::system_error(error, "sley: lookup of \"" + std::string(host) + "\"");
+  if (error) throw io::failed(error, "sley: lookup of", host);
   return found;
 }
 

@@ -9,7 +9,6 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include <charconv>
@@ -19,15 +18,12 @@ namespace sley::io {
 int open_socket(int family, int type, std::error_code& error) noexcept {
   const long fd = attempt(
       [type](int f) { return ::socket(f, type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0); }, family);
-  if (fd >= 0) return static_cast<int>(fd);
-  error = system_error_of(static_cast<int>(-fd));
-  return -1;
+  return is_success(fd, error) ? static_cast<int>(fd) : -1;
 }
 
 void set_option(int fd, int level, int name, int value, std::error_code& error) noexcept {
-  const long result =
-      attempt([=](int f) { return ::setsockopt(f, level, name, &value, sizeof value); }, fd);
-  if (result < 0) error = system_error_of(static_cast<int>(-result));
+  is_success(attempt([=](int f) { return ::setsockopt(f, level, name, &value, sizeof value); }, fd),
+             error);
 }
 
 void set_tcp_defaults(int fd) noexcept {
@@ -48,8 +44,7 @@ bool make_non_blocking(int fd, std::error_code& error) noexcept {
                                   return ::fcntl(f, F_SETFL, static_cast<int>(flags) | O_NONBLOCK);
                                 },
                                 fd);
-  if (result < 0) error = system_error_of(static_cast<int>(-result));
-  return result >= 0;
+  return is_success(result, error);
 }
 
 namespace {
@@ -59,8 +54,9 @@ net::endpoint ask_endpoint(int fd, Ask ask, const char* operation) {
   sockaddr_storage address = {};
   socklen_t size = sizeof address;
   auto* generic = reinterpret_cast<sockaddr*>(&address);
-  const long result = attempt([&](int f) { return ask(f, generic, &size); }, fd);
-  if (result < 0) detail::throw_io_error(system_error_of(static_cast<int>(-result)), operation);
+  detail::throwing(operation, [&](std::error_code& e) {
+    is_success(attempt([&](int f) { return ask(f, generic, &size); }, fd), e);
+  });
   return {generic, size};
 }
 
@@ -114,26 +110,6 @@ namespace sley::net {
 
 using detail::throwing;
 
-namespace {
-
-iovec one(std::span<const std::byte> bytes) noexcept {
-  return {const_cast<std::byte*>(bytes.data()), bytes.size()};
-}
-
-}  // namespace
-
-std::size_t stream::read_some(std::span<std::byte> buffer) const {
-  return throwing("sley: read", [&](std::error_code& e) { return read_some(buffer, e); });
-}
-std::size_t stream::read_some(std::span<std::byte> buffer, std::error_code& error) const noexcept {
-  const iovec whole = one(buffer);
-  return descriptor_.read_some({&whole, 1}, error);
-}
-std::size_t stream::read_some(std::span<const iovec> buffers,
-                              std::error_code& error) const noexcept {
-  return descriptor_.read_some(buffers, error);
-}
-
 void stream::read_exactly(std::span<std::byte> buffer) const {
   throwing("sley: read", [&](std::error_code& e) { return read_exactly(buffer, e); });
 }
@@ -153,52 +129,14 @@ std::size_t stream::read_exactly(std::span<std::byte> buffer,
   return done;
 }
 
-std::size_t stream::write_some(std::span<const std::byte> bytes) const {
-  return throwing("sley: write", [&](std::error_code& e) { return write_some(bytes, e); });
-}
-std::size_t stream::write_some(std::span<const std::byte> bytes,
-                               std::error_code& error) const noexcept {
-  const iovec whole = one(bytes);
-  return descriptor_.write_some({&whole, 1}, error);
-}
-std::size_t stream::write_some(std::span<const iovec> buffers,
-                               std::error_code& error) const noexcept {
-  return descriptor_.write_some(buffers, error);
-}
-
-void stream::write_all(std::span<const std::byte> bytes) const {
-  throwing("sley: write", [&](std::error_code& e) { return write_all(bytes, e); });
-}
-std::size_t stream::write_all(std::span<const std::byte> bytes,
-                              std::error_code& error) const noexcept {
-  const iovec whole = one(bytes);
-  return descriptor_.write_all({&whole, 1}, error);
-}
-std::size_t stream::write_all(std::span<const iovec> buffers,
-                              std::error_code& error) const noexcept {
-  return descriptor_.write_all(buffers, error);
-}
-
-void stream::set_deadline(time_point when) const {
-  set_read_deadline(when);
-  set_write_deadline(when);
-}
-void stream::set_read_deadline(time_point when) const { descriptor_.set_read_deadline(when); }
-void stream::set_write_deadline(time_point when) const { descriptor_.set_write_deadline(when); }
-
 void stream::shutdown_write() const {
   throwing("sley: shutdown", [&](std::error_code& e) { shutdown_write(e); });
 }
 void stream::shutdown_write(std::error_code& error) const noexcept {
   error.clear();
-  const long result = io::attempt([](int fd) { return ::shutdown(fd, SHUT_WR); }, native_handle());
-  if (result < 0) error = io::system_error_of(static_cast<int>(-result));
+  io::is_success(io::attempt([](int fd) { return ::shutdown(fd, SHUT_WR); }, native_handle()),
+                 error);
 }
-
-void stream::close() {
-  throwing("sley: close", [&](std::error_code& e) { close(e); });
-}
-void stream::close(std::error_code& error) noexcept { descriptor_.close(error); }
 
 endpoint stream::local() const { return io::local_of(native_handle()); }
 endpoint stream::remote() const { return io::remote_of(native_handle()); }
@@ -216,6 +154,5 @@ stream::stream(int fd, std::error_code& error) noexcept {
     ::close(fd);
   }
 }
-stream::stream(detail::descriptor descriptor) noexcept : descriptor_(std::move(descriptor)) {}
 
 }  // namespace sley::net

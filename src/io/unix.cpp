@@ -1,12 +1,9 @@
 // Unix stream sockets. From Go's net.UnixConn and UnixListener.
 #include <sley/net.hpp>
-#include <sley/runtime.hpp>
 
 #include "io/connect.hpp"
 #include "io/listen.hpp"
 #include "io/socket.hpp"
-
-#include <unistd.h>
 
 namespace sley::net {
 
@@ -29,7 +26,7 @@ unix_listener unix_listener::listen(std::string_view path, const listen_options&
   const endpoint at = io::parse_path(path, error);
   if (error) return {};
   unix_listener l(io::listen_at(at, options, error), false);
-  if (!error && path.front() != '@') l.path_ = path;
+  if (!error && path.front() != '@') l.own_file(path);
   return l;
 }
 unix_listener unix_listener::listen(std::string_view path, const listen_options& options) {
@@ -44,18 +41,6 @@ unix_stream unix_listener::accept(std::error_code& error) const {
 }
 unix_stream unix_listener::accept() const {
   return throwing("sley: accept", [this](std::error_code& e) { return accept(e); });
-}
-
-unix_listener::~unix_listener() {
-  std::error_code ignored;
-  close(ignored);
-}
-void unix_listener::close() {
-  throwing("sley: close", [&](std::error_code& e) { close(e); });
-}
-void unix_listener::close(std::error_code& error) noexcept {
-  if (is_open() && !path_.empty()) blocking([this] { ::unlink(path_.c_str()); });
-  listener::close(error);
 }
 
 }  // namespace sley::net

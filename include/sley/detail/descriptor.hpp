@@ -77,7 +77,8 @@ class SLEY_API descriptor {
   // Throws std::bad_alloc, and std::system_error where there are no deadlines.
   void set_read_deadline(time_point when) const;
   void set_write_deadline(time_point when) const;
-  void close(std::error_code& error) noexcept;
+  // Once. If it is given, that file is removed before.
+  void close(std::error_code& error, const char* file = nullptr) noexcept;
 
   io_kind kind() const noexcept { return kind_; }
   rt::watched* get() const noexcept { return watched_; }

@@ -1,4 +1,4 @@
-// UDP. From Go's net.UDPConn.
+// Datagrams: UDP. From Go's net.UDPConn.
 #include <sley/net.hpp>
 
 #include "io/perform.hpp"
@@ -31,8 +31,7 @@ detail::descriptor open_at(const endpoint& at, attach how, std::error_code& erro
   detail::descriptor d(fd, detail::io_kind::message_socket, error);
   if (error) return {};
   const long result = io::attempt([&](int f) { return how(f, at.data(), at.size()); }, fd);
-  if (result < 0) error = io::system_error_of(static_cast<int>(-result));
-  return result < 0 ? detail::descriptor() : std::move(d);
+  return io::is_success(result, error) ? std::move(d) : detail::descriptor();
 }
 
 }  // namespace
@@ -66,8 +65,8 @@ udp_socket udp_socket::connect(std::string_view host_port) {
   return s;
 }
 
-std::size_t udp_socket::receive_from(std::span<std::byte> buffer, endpoint& from,
-                                     std::error_code& error) const noexcept {
+std::size_t datagram_socket::receive_from(std::span<std::byte> buffer, endpoint& from,
+                                          std::error_code& error) const noexcept {
   return perform(
       descriptor_, io::direction::read,
       [&](int fd) {
@@ -80,13 +79,13 @@ std::size_t udp_socket::receive_from(std::span<std::byte> buffer, endpoint& from
       },
       error);
 }
-std::size_t udp_socket::receive_from(std::span<std::byte> buffer, endpoint& from) const {
+std::size_t datagram_socket::receive_from(std::span<std::byte> buffer, endpoint& from) const {
   return throwing("sley: receive",
                   [&](std::error_code& e) { return receive_from(buffer, from, e); });
 }
 
-std::size_t udp_socket::send_to(std::span<const std::byte> datagram, const endpoint& to,
-                                std::error_code& error) const noexcept {
+std::size_t datagram_socket::send_to(std::span<const std::byte> datagram, const endpoint& to,
+                                     std::error_code& error) const noexcept {
   return perform(
       descriptor_, io::direction::write,
       [&](int fd) {
@@ -94,42 +93,32 @@ std::size_t udp_socket::send_to(std::span<const std::byte> datagram, const endpo
       },
       error);
 }
-std::size_t udp_socket::send_to(std::span<const std::byte> datagram, const endpoint& to) const {
+std::size_t datagram_socket::send_to(std::span<const std::byte> datagram,
+                                     const endpoint& to) const {
   return throwing("sley: send", [&](std::error_code& e) { return send_to(datagram, to, e); });
 }
 
-std::size_t udp_socket::receive(std::span<std::byte> buffer,
-                                std::error_code& error) const noexcept {
+std::size_t datagram_socket::receive(std::span<std::byte> buffer,
+                                     std::error_code& error) const noexcept {
   return perform(
       descriptor_, io::direction::read,
       [&](int fd) { return ::recv(fd, buffer.data(), buffer.size(), 0); }, error);
 }
-std::size_t udp_socket::receive(std::span<std::byte> buffer) const {
+std::size_t datagram_socket::receive(std::span<std::byte> buffer) const {
   return throwing("sley: receive", [&](std::error_code& e) { return receive(buffer, e); });
 }
 
-std::size_t udp_socket::send(std::span<const std::byte> datagram,
-                             std::error_code& error) const noexcept {
+std::size_t datagram_socket::send(std::span<const std::byte> datagram,
+                                  std::error_code& error) const noexcept {
   return perform(
       descriptor_, io::direction::write,
       [&](int fd) { return ::send(fd, datagram.data(), datagram.size(), MSG_NOSIGNAL); }, error);
 }
-std::size_t udp_socket::send(std::span<const std::byte> datagram) const {
+std::size_t datagram_socket::send(std::span<const std::byte> datagram) const {
   return throwing("sley: send", [&](std::error_code& e) { return send(datagram, e); });
 }
 
-void udp_socket::set_deadline(time_point when) const {
-  set_read_deadline(when);
-  set_write_deadline(when);
-}
-void udp_socket::set_read_deadline(time_point when) const { descriptor_.set_read_deadline(when); }
-void udp_socket::set_write_deadline(time_point when) const { descriptor_.set_write_deadline(when); }
-
-void udp_socket::close() {
-  throwing("sley: close", [&](std::error_code& e) { close(e); });
-}
-void udp_socket::close(std::error_code& error) noexcept { descriptor_.close(error); }
-endpoint udp_socket::local() const { return io::local_of(native_handle()); }
-endpoint udp_socket::remote() const { return io::remote_of(native_handle()); }
+endpoint datagram_socket::local() const { return io::local_of(native_handle()); }
+endpoint datagram_socket::remote() const { return io::remote_of(native_handle()); }
 
 }  // namespace sley::net
