@@ -3,10 +3,16 @@
 
 #include <sley/net.hpp>
 
+#include <gtest/gtest.h>
+
+#include <array>
 #include <cstddef>
 #include <span>
 #include <string>
 #include <string_view>
+#include <system_error>
+
+#include <sys/socket.h>
 
 namespace sley_test {
 
@@ -40,6 +46,20 @@ inline std::string read_exactly(const sley::net::stream& s, std::size_t size) {
   std::string got(size, ' ');
   s.read_exactly(std::as_writable_bytes(std::span(got)));
   return got;
+}
+
+// What a read of one byte reports.
+inline std::error_code read_error(const sley::net::stream& s) {
+  std::error_code error;
+  std::array<std::byte, 1> byte;
+  s.read_some(byte, error);
+  return error;
+}
+
+// The peer resets the connection when it is closed.
+inline void reset_on_close(const sley::net::tcp_stream& s) {
+  const linger at_once = {.l_onoff = 1, .l_linger = 0};
+  ASSERT_EQ(::setsockopt(s.native_handle(), SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once), 0);
 }
 
 }  // namespace sley_test

@@ -1,0 +1,218 @@
+// Deadlines and closing end what waits on TCP streams. The rows of Go's tests stand beside the
+// tests.
+#include "support/connections.hpp"
+#include "support/harness.hpp"
+
+#include <sley/net.hpp>
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <string>
+#include <system_error>
+#include <vector>
+
+using sley::wait_group;
+using sley::net::tcp_listener;
+using sley::net::tcp_stream;
+using sley_test::bytes_of;
+using sley_test::connect_tcp;
+using sley_test::eventually;
+using sley_test::let_others_run;
+using sley_test::random_source;
+using sley_test::read_error;
+using sley_test::read_exactly;
+using sley_test::rounds;
+using sley_test::tcp_pair;
+using namespace std::chrono_literals;
+
+namespace {
+
+std::chrono::steady_clock::time_point now() { return std::chrono::steady_clock::now(); }
+
+}  // namespace
+
+// ---- deadlines ----
+
+// G13.
+GO_TEST(tcp, a_deadline_ends_a_read_that_waits) {
+  const tcp_pair c = connect_tcp();
+  const auto start = now();
+  c.server.set_read_deadline(start + 20ms);
+  EXPECT_EQ(read_error(c.server), std::errc::timed_out);
+  EXPECT_GE(now() - start, 20ms);
+  EXPECT_EQ(read_error(c.server), std::errc::timed_out);  // until it is set anew
+  c.client.write_all(bytes_of("x"));
+  EXPECT_EQ(read_error(c.server), std::errc::timed_out);  // though there is something
+  c.server.set_read_deadline(sley::time_point::max());
+  EXPECT_EQ(read_exactly(c.server, 1), "x");
+}
+
+// G13.
+GO_TEST(tcp, a_deadline_set_by_another_ends_a_read_that_waits_already) {
+  const tcp_pair c = connect_tcp();
+  wait_group group;
+  for (const auto delay : {-1ms, 0ms, 1ms}) {
+    c.server.set_read_deadline(sley::time_point::max());
+    group.go([&] { EXPECT_EQ(read_error(c.server), std::errc::timed_out); });
+    let_others_run();
+    c.server.set_read_deadline(now() + delay);
+    group.wait();
+  }
+}
+
+// G6.
+GO_TEST(tcp, a_deadline_of_the_other_direction_ends_nothing) {
+  const tcp_pair c = connect_tcp();
+  std::atomic<bool> has_read{false};
+  wait_group group;
+  group.go([&] {
+    EXPECT_EQ(read_exactly(c.server, 1), "x");
+    has_read = true;
+  });
+  let_others_run();
+  c.server.set_write_deadline(now() - 1s);
+  c.server.set_read_deadline(sley::time_point::max());
+  let_others_run();
+  EXPECT_FALSE(has_read);
+  c.client.write_all(bytes_of("x"));
+  group.wait();
+  std::error_code error;
+  c.server.write_some(bytes_of("y"), error);
+  EXPECT_EQ(error, std::errc::timed_out);
+}
+
+GO_TEST(tcp, a_deadline_ends_a_write_that_waits) {
+  const tcp_pair c = connect_tcp();
+  c.client.set_write_deadline(now() + 30ms);
+  const std::vector<std::byte> much(50'000'000);
+  std::error_code error;
+  EXPECT_LT(c.client.write_all(much, error), much.size());
+  EXPECT_EQ(error, std::errc::timed_out);
+}
+
+// G8. A deadline comes through although there always is something to read.
+GO_TEST(tcp, deadlines_pass_while_data_comes_all_the_time) {
+  tcp_pair c = connect_tcp();
+  wait_group group;
+  group.go([&] {
+    std::error_code error;
+    const std::vector<std::byte> block(16'384);
+    while (c.client.write_all(block, error) == block.size()) {
+    }
+  });
+  std::vector<std::byte> buffer(65'536);
+  for (const std::chrono::nanoseconds timeout :
+       {1ns, 100ns, 1'000ns, 100'000ns, 1'000'000ns, 20'000'000ns, 100'000'000ns}) {
+    const auto start = now();
+    c.server.set_read_deadline(start + timeout);
+    std::error_code error;
+    while (c.server.read_some(buffer, error) != 0) {
+    }
+    EXPECT_EQ(error, std::errc::timed_out);
+    EXPECT_GE(now() - start, timeout);
+  }
+  c.server.close();
+  c.client.close();
+  group.wait();
+}
+
+// G9.
+GO_TEST(tcp, deadlines_may_be_set_by_many_at_once) {
+  const tcp_pair c = connect_tcp();
+  wait_group group;
+  for (int g = 0; g < 8; ++g) {
+    group.go([&, g] {
+      random_source random(static_cast<std::uint64_t>(g));
+      for (int i = 0; i < rounds(2'000); ++i) {
+        const auto when = now() + std::chrono::microseconds(random.below(200)) - 50us;
+        switch (random.below(4)) {
+          case 0: c.server.set_read_deadline(when); break;
+          case 1: c.server.set_write_deadline(when); break;
+          case 2: c.server.set_deadline(when); break;
+          default: read_error(c.server); break;
+        }
+        if (random.below(16) == 0) {
+          std::error_code error;
+          c.client.write_some(bytes_of("x"), error);
+        }
+      }
+    });
+  }
+  // Somebody always ends a read that has found no deadline.
+  std::atomic<bool> stop{false};
+  sley::go([&] {
+    while (!stop) {
+      c.server.set_deadline(now());
+      sley::this_goroutine::sleep_for(1ms);
+    }
+    stop = false;
+  });
+  group.wait();
+  stop = true;
+  EXPECT_TRUE(eventually([&] { return !stop; }));
+}
+
+// ---- closing ----
+
+// G13, G14.
+GO_TEST(tcp, close_ends_those_who_wait) {
+  for (int i = 0; i < rounds(200); ++i) {
+    tcp_pair c = connect_tcp();
+    wait_group group;
+    for (int reader = 0; reader < 3; ++reader) {
+      group.go([&] { EXPECT_EQ(read_error(c.server), std::errc::operation_canceled); });
+    }
+    group.go([&] {
+      const std::vector<std::byte> much(50'000'000);
+      std::error_code error;
+      c.server.write_all(much, error);
+      EXPECT_EQ(error, std::errc::operation_canceled);
+    });
+    if (i % 2 == 0) let_others_run();
+    c.server.close();
+    EXPECT_FALSE(c.server.is_open());
+    group.wait();
+    EXPECT_EQ(read_error(c.server), std::errc::operation_canceled);
+    c.server.close();  // once more does nothing
+  }
+}
+
+GO_TEST(tcp, what_was_never_open_says_so) {
+  tcp_stream s;
+  EXPECT_FALSE(s.is_open());
+  EXPECT_EQ(s.native_handle(), -1);
+  EXPECT_EQ(read_error(s), std::errc::bad_file_descriptor);
+  s.close();
+}
+
+// G21. The number of a closed socket is used again at once; events of the old one wake nobody.
+GO_TEST(tcp, a_number_that_is_used_again_is_another_socket) {
+  const tcp_listener listener = tcp_listener::listen("127.0.0.1:0");
+  const std::string address = listener.local().to_string();
+  wait_group group;
+  for (int g = 0; g < 4; ++g) {
+    group.go([&, g] {
+      for (int i = 0; i < rounds(300); ++i) {
+        tcp_stream s = tcp_stream::connect(address);
+        const std::string text = std::to_string(g * 1'000'000 + i);
+        s.write_all(bytes_of(text));
+        if (i % 2 == 0) s.shutdown_write();
+        EXPECT_EQ(read_exactly(s, text.size()), text);
+      }
+    });
+    group.go([&] {
+      for (int i = 0; i < rounds(300); ++i) {
+        group.go([s = listener.accept()] {
+          std::array<std::byte, 64> buffer;
+          std::error_code error;
+          while (const std::size_t n = s.read_some(buffer, error)) {
+            s.write_all(std::span(buffer).first(n), error);
+          }
+        });
+      }
+    });
+  }
+  group.wait();
+}
