@@ -112,6 +112,9 @@ class SLEY_API unix_stream : public stream {
 
   static unix_stream connect(std::string_view path);
   static unix_stream connect(std::string_view path, std::error_code& error);
+  // Two that are connected with each other. Throws std::system_error.
+  static std::pair<unix_stream, unix_stream> pair();
+  static std::pair<unix_stream, unix_stream> pair(std::error_code& error);
 
  private:
   friend class unix_listener;
@@ -202,6 +205,25 @@ class SLEY_API udp_socket : public datagram_socket {
   // Sends there and receives from there only. Throws std::system_error.
   static udp_socket connect(std::string_view host_port);
   static udp_socket connect(std::string_view host_port, std::error_code& error);
+
+ private:
+  using datagram_socket::datagram_socket;
+};
+
+// Datagrams between processes of a machine: in order, and none is lost. Who sends waits while the
+// receiver's queue is full (net.unix.max_dgram_qlen).
+class SLEY_API unix_datagram : public datagram_socket {
+ public:
+  unix_datagram() noexcept = default;
+  // Makes a file, which is removed when the socket is closed. Throws std::system_error.
+  static unix_datagram bind(std::string_view path);
+  static unix_datagram bind(std::string_view path, std::error_code& error);
+  // Has no name of its own: nobody can answer. Throws std::system_error.
+  static unix_datagram connect(std::string_view path);
+  static unix_datagram connect(std::string_view path, std::error_code& error);
+  // Two that are connected with each other. Throws std::system_error.
+  static std::pair<unix_datagram, unix_datagram> pair();
+  static std::pair<unix_datagram, unix_datagram> pair(std::error_code& error);
 
  private:
   using datagram_socket::datagram_socket;

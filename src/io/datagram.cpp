@@ -1,17 +1,38 @@
-// Datagrams: UDP. From Go's net.UDPConn.
-#include <sley/net.hpp>
+// Datagrams: UDP and what Unix sockets have in common with it. From Go's net.UDPConn and UnixConn.
+#include "io/datagram.hpp"
+
+#include <sley/go.hpp>
 
 #include "io/perform.hpp"
 #include "io/resolve.hpp"
 #include "io/socket.hpp"
 
-#include <sys/socket.h>
+#include <poll.h>
+
+#include <algorithm>
+#include <chrono>
+#include <new>
+
+namespace sley::io {
+
+detail::descriptor open_datagram(const net::endpoint& at, attach how, std::error_code& error) {
+  const int fd = open_socket(at.family(), SOCK_DGRAM, error);
+  if (fd < 0) return {};
+  detail::descriptor d(fd, detail::io_kind::message_socket, error);
+  if (error) return {};
+  const long result = attempt([&](int f) { return how(f, at.data(), at.size()); }, fd);
+  return is_success(result, error) ? std::move(d) : detail::descriptor();
+}
+
+}  // namespace sley::io
 
 namespace sley::net {
 
 using detail::throwing;
 
 namespace {
+
+using std::chrono::milliseconds;
 
 // A datagram tells nothing of those behind it, and if one fits others may.
 constexpr auto more = [](long) { return false; };
@@ -23,22 +44,36 @@ std::size_t perform(const detail::descriptor& d, io::direction direction, const 
   return n < 0 ? 0 : static_cast<std::size_t>(n);
 }
 
-using attach = int (*)(int, const sockaddr*, socklen_t);
+constexpr milliseconds first_pause(1);
+constexpr milliseconds longest_pause(20);
 
-detail::descriptor open_at(const endpoint& at, attach how, std::error_code& error) {
-  const int fd = io::open_socket(at.family(), SOCK_DGRAM, error);
-  if (fd < 0) return {};
-  detail::descriptor d(fd, detail::io_kind::message_socket, error);
-  if (error) return {};
-  const long result = io::attempt([&](int f) { return how(f, at.data(), at.size()); }, fd);
-  return io::is_success(result, error) ? std::move(d) : detail::descriptor();
+bool is_writable(int fd) noexcept {
+  pollfd one = {.fd = fd, .events = POLLOUT, .revents = 0};
+  return ::poll(&one, 1, 0) == 1 && (one.revents & POLLOUT) != 0;
+}
+
+// Sends once. `is_full`: the receiver's queue is. Only Unix sockets tell that, by the same EAGAIN
+// that tells of a sender which is not writable; and no event comes when there is room.
+std::size_t try_send_to(const detail::descriptor& d, std::span<const std::byte> datagram,
+                        const endpoint& to, bool& is_full, std::error_code& error) noexcept {
+  return perform(
+      d, io::direction::write,
+      [&](int fd) {
+        const long n =
+            ::sendto(fd, datagram.data(), datagram.size(), MSG_NOSIGNAL, to.data(), to.size());
+        if (n >= 0 || errno != EAGAIN || to.family() != AF_UNIX) return n;
+        is_full = is_writable(fd);
+        errno = is_full ? ENOBUFS : EAGAIN;
+        return n;
+      },
+      error);
 }
 
 }  // namespace
 
 udp_socket udp_socket::bind(std::string_view host_port, std::error_code& error) {
   const endpoint at = io::where_to_listen(host_port, error);
-  return error ? udp_socket() : udp_socket(open_at(at, ::bind, error));
+  return error ? udp_socket() : udp_socket(io::open_datagram(at, ::bind, error));
 }
 udp_socket udp_socket::bind(std::string_view host_port) {
   std::error_code error;
@@ -51,7 +86,7 @@ udp_socket udp_socket::connect(std::string_view host_port, std::error_code& erro
   std::error_code first;
   for (const endpoint& to : io::where_to_connect(host_port, time_point::max(), first)) {
     error.clear();
-    udp_socket s(open_at(to, ::connect, error));
+    udp_socket s(io::open_datagram(to, ::connect, error));
     if (!error) return s;
     if (!first) first = error;
   }
@@ -85,13 +120,17 @@ std::size_t datagram_socket::receive_from(std::span<std::byte> buffer, endpoint&
 }
 
 std::size_t datagram_socket::send_to(std::span<const std::byte> datagram, const endpoint& to,
-                                     std::error_code& error) const noexcept {
-  return perform(
-      descriptor_, io::direction::write,
-      [&](int fd) {
-        return ::sendto(fd, datagram.data(), datagram.size(), MSG_NOSIGNAL, to.data(), to.size());
-      },
-      error);
+                                     std::error_code& error) const noexcept try {
+  for (milliseconds pause = first_pause;;
+       pause = std::min(2 * pause, longest_pause)) {  // ends when there is room, or by the socket
+    bool is_full = false;
+    const std::size_t n = try_send_to(descriptor_, datagram, to, is_full, error);
+    if (!is_full) return n;
+    this_goroutine::sleep_for(pause);
+  }
+} catch (const std::bad_alloc&) {
+  error = std::make_error_code(std::errc::not_enough_memory);
+  return 0;
 }
 std::size_t datagram_socket::send_to(std::span<const std::byte> datagram,
                                      const endpoint& to) const {

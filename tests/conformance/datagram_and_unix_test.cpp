@@ -1,12 +1,14 @@
-// UDP sockets and Unix streams: what differs from TCP. The rows of Go's tests stand beside.
+// Datagrams and Unix sockets: what differs from TCP. The rows of Go's tests stand beside.
 #include "support/connections.hpp"
 #include "support/harness.hpp"
 
 #include <sley/net.hpp>
 
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <cstddef>
+#include <span>
 #include <string>
 #include <system_error>
 
@@ -15,17 +17,24 @@
 using sley::wait_group;
 using sley::net::endpoint;
 using sley::net::udp_socket;
+using sley::net::unix_datagram;
 using sley::net::unix_listener;
 using sley::net::unix_stream;
 using sley_test::bytes_of;
 using sley_test::let_others_run;
 using sley_test::read_exactly;
+using sley_test::rounds;
 using namespace std::chrono_literals;
 
 namespace {
 
 std::string received(std::span<const std::byte> bytes, std::size_t size) {
   return {reinterpret_cast<const char*>(bytes.data()), size};
+}
+
+std::string fresh_path() {
+  static std::atomic<int> count = 0;
+  return "/tmp/sley_unix_" + std::to_string(::getpid()) + "_" + std::to_string(++count);
 }
 
 }  // namespace
@@ -79,7 +88,7 @@ GO_TEST(udp, deadlines_and_close_end_those_who_wait) {
 }
 
 GO_TEST(unix_stream, carries_bytes_and_removes_its_file) {
-  const std::string path = "/tmp/sley_unix_" + std::to_string(::getpid());
+  const std::string path = fresh_path();
   {
     const unix_listener listener = unix_listener::listen(path);
     const unix_stream client = unix_stream::connect(path);
@@ -105,6 +114,118 @@ GO_TEST(unix_stream, may_have_an_abstract_name) {
   const unix_stream server = listener.accept();
   server.write_all(bytes_of("x"));
   EXPECT_EQ(read_exactly(client, 1), "x");
+}
+
+// Also by way of what it has in common with others, and where several do it.
+GO_TEST(unix_stream, a_listener_removes_its_file_and_no_other) {
+  const std::string path = fresh_path();
+  unix_listener listener = unix_listener::listen(path);
+  std::error_code error;
+  unix_listener::listen(path, {}, error);
+  EXPECT_EQ(error, std::errc::address_in_use);
+  EXPECT_EQ(::access(path.c_str(), F_OK), 0) << "it is the first one's";
+  static_cast<sley::net::listener&>(listener).close();
+  EXPECT_NE(::access(path.c_str(), F_OK), 0);
+  const unix_listener next = unix_listener::listen(path);
+  listener.close();
+  EXPECT_EQ(::access(path.c_str(), F_OK), 0) << "it is another one's";
+  listener = unix_listener::listen(fresh_path());
+  const std::string second = listener.local().host();
+  listener = unix_listener();
+  EXPECT_NE(::access(second.c_str(), F_OK), 0);
+}
+
+GO_TEST(unix_stream, comes_in_pairs) {
+  auto [a, b] = unix_stream::pair();
+  a.write_all(bytes_of("hello"));
+  EXPECT_EQ(read_exactly(b, 5), "hello");
+  b.write_all(bytes_of("world"));
+  EXPECT_EQ(read_exactly(a, 5), "world");
+  a.close();
+  EXPECT_EQ(sley_test::read_to_end(b), "");
+}
+
+GO_TEST(unix_datagram, carries_whole_datagrams_and_tells_from_whom) {
+  const std::string path_a = fresh_path(), path_b = fresh_path();
+  {
+    const unix_datagram a = unix_datagram::bind(path_a), b = unix_datagram::bind(path_b);
+    EXPECT_EQ(a.send_to(bytes_of("one"), endpoint::unix_path(path_b)), 3U);
+    EXPECT_EQ(a.send_to(bytes_of("three"), b.local()), 5U);
+    std::array<std::byte, 100> buffer;
+    endpoint from;
+    EXPECT_EQ(received(buffer, b.receive_from(buffer, from)), "one");
+    EXPECT_EQ(from.to_string(), path_a);
+    EXPECT_EQ(received(buffer, b.receive_from(buffer, from)), "three");
+    const unix_datagram nameless = unix_datagram::connect(path_b);
+    nameless.send(bytes_of("who?"));
+    EXPECT_EQ(received(buffer, b.receive_from(buffer, from)), "who?");
+    EXPECT_EQ(from.to_string(), "");
+    EXPECT_EQ(nameless.remote(), b.local());
+  }
+  EXPECT_NE(::access(path_a.c_str(), F_OK), 0) << "it is gone with the socket";
+  std::error_code error;
+  unix_datagram::connect(path_b, error);
+  EXPECT_EQ(error, std::errc::no_such_file_or_directory);
+}
+
+GO_TEST(unix_datagram, comes_in_pairs) {
+  const auto [a, b] = unix_datagram::pair();
+  std::array<std::byte, 100> buffer;
+  wait_group group;
+  group.go([&b = b] {
+    std::array<std::byte, 100> there;
+    const std::size_t n = b.receive(there);
+    b.send(std::span(there).first(n));
+  });
+  let_others_run();
+  a.send(bytes_of("there and back"));
+  EXPECT_EQ(received(buffer, a.receive(buffer)), "there and back");
+  group.wait();
+}
+
+// More than a queue holds: the senders wait, those that are connected and those that are not.
+GO_TEST(unix_datagram, nothing_is_lost_when_the_receiver_is_slow) {
+  const unix_datagram to = unix_datagram::bind(fresh_path());
+  const int each = rounds(2'000);
+  const auto numbers = [each](auto send) {
+    for (int i = 0; i < each; ++i) send(std::as_bytes(std::span(&i, 1)));
+  };
+  wait_group group;
+  group.go([&] {
+    const unix_datagram connected = unix_datagram::connect(to.local().host());
+    numbers([&](auto bytes) { connected.send(bytes); });
+  });
+  group.go([&] {
+    const unix_datagram bound = unix_datagram::bind(fresh_path());
+    numbers([&](auto bytes) { bound.send_to(bytes, to.local()); });
+  });
+  long sum = 0;
+  for (int i = 0; i < 2 * each; ++i) {
+    int number = 0;
+    ASSERT_EQ(to.receive(std::as_writable_bytes(std::span(&number, 1))), sizeof number);
+    sum += number;
+  }
+  group.wait();
+  EXPECT_EQ(sum, long{each} * (each - 1));
+}
+
+// G13.
+GO_TEST(unix_datagram, deadlines_and_close_end_those_who_wait_for_room) {
+  const unix_datagram to = unix_datagram::bind(fresh_path());
+  unix_datagram from = unix_datagram::bind(fresh_path());
+  const auto fill = [&] {
+    std::error_code error;
+    while (!error) from.send_to(bytes_of("x"), to.local(), error);
+    return error;
+  };
+  from.set_write_deadline(std::chrono::steady_clock::now() + 10ms);
+  EXPECT_EQ(fill(), std::errc::timed_out);
+  from.set_write_deadline(sley::time_point::max());
+  wait_group group;
+  group.go([&] { EXPECT_EQ(fill(), std::errc::operation_canceled); });
+  let_others_run();
+  from.close();
+  group.wait();
 }
 
 GO_TEST(endpoints, are_values) {
