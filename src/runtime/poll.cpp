@@ -75,6 +75,16 @@ void poll_if_late(std::int64_t now_ns) noexcept {
   seen_at_ns = now_ns;
 }
 
+bool is_poller_missing() noexcept {
+  // WG-1: a machine that gives the role up, or has found nothing watched, goes idle afterwards.
+  return is_anything_watched() && !sched.has_poller.load_relaxed();
+}
+
+void see_to_polling() noexcept {
+  detail::light_barrier("WG-1");
+  if (is_poller_missing()) wake_if_needed();
+}
+
 bool wait_for_events(machine* m) noexcept {
   if (sched.gate.is_halted()) return false;
   const std::int64_t until = earliest_timer();

@@ -145,6 +145,11 @@ void resume() noexcept;  // [inside]
 bool wait_for_events(machine* m) noexcept;
 bool poll_now() noexcept;  // without waiting; true: somebody has become runnable [inside]
 void poll_if_late(std::int64_t now_ns) noexcept;  // [sysmon]
+// There are descriptors, and nobody waits for their events. Any thread.
+bool is_poller_missing() noexcept;
+// Somebody will wait for events, or look for them. [inside] by who has just stopped, or given a
+// processor up, without looking for work.
+void see_to_polling() noexcept;
 void timer_armed(
     std::int64_t when_ns) noexcept;      // [inside] after arming one that is first of its heap
 std::int64_t earliest_timer() noexcept;  // of all processors; `never` if there is none

@@ -102,7 +102,7 @@ class housekeeping {
 bool announce_rest() noexcept {
   detail::lock_guard guard(sched.lock);
   if (!is_everybody_idle()) return false;
-  if (!sched.gate.is_halted() && is_anything_queued()) return false;
+  if (!sched.gate.is_halted() && (is_anything_queued() || is_poller_missing())) return false;
   sched.sysmon_sleeps = true;
   return true;
 }
@@ -121,11 +121,13 @@ bool sleep_until(std::int64_t when_ns, std::int64_t now_ns) noexcept {
   return was_woken;
 }
 
-// A machine goes idle with work in sight only in rare races with threads that come and go. And
-// memory for stacks may be there again without a stack having come free.
+// A machine goes idle with work in sight only in rare races with threads that come and go, and it
+// does not wait for events if we look for some at that moment. And memory for stacks may be there
+// again without a stack having come free.
 void help_out() noexcept {
   if (sched.stackless_count.load_relaxed() != 0) help_stackless();
-  if (sched.gate.idle() != 0 && sched.gate.searching() == 0 && is_anything_queued()) wake_p();
+  if (sched.gate.idle() == 0 || sched.gate.searching() != 0) return;
+  if (is_anything_queued() || is_poller_missing()) wake_p();
 }
 
 void sysmon_main(void*) {

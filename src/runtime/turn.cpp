@@ -57,6 +57,7 @@ void park_thread(machine* m, wait_reason reason, after_switch_action action, voi
   if (m->is_foreign) {
     sched.foreign_parks.add_relaxed(1);
     action(g, arg);
+    see_to_polling();  // it may wait for a descriptor
     detail::light_barrier("DL-1");
     if (sched.awaits_foreigners.load_relaxed()) wake_sysmon();  // DL-1
     m->note.sleep();
