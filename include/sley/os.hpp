@@ -1,4 +1,5 @@
-// Files, pipes and descriptors of other libraries for goroutines. From Go's os.
+// Files, pipes, processes and descriptors of other libraries for goroutines. From Go's os and
+// os/exec.
 //
 // What can be waited for (pipes, terminals, devices) parks the goroutine until it is ready. Regular
 // files are never "not ready": their calls are announced as blocking (see <sley/runtime.hpp>), so
@@ -8,16 +9,20 @@
 // std::errc::operation_not_supported.
 #pragma once
 
+#include <sley/chan.hpp>
 #include <sley/detail/config.hpp>
 #include <sley/detail/io_object.hpp>
 #include <sley/time.hpp>
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <system_error>
-#include <utility>
+#include <vector>
 
 namespace sley::os {
 
@@ -68,5 +73,127 @@ class SLEY_API poll_fd : public detail::io_object {
   void wait_writable() const;
   void wait_writable(std::error_code& error) const noexcept;
 };
+
+// ---- processes ----
+
+// Where a standard stream of a new process leads. The descriptors of `to` are the caller's, and
+// need to be open only until the process has started. The process gets them as they are: a file of
+// this library that can be waited for does not block there either, which few programs expect.
+class redirect {
+ public:
+  constexpr redirect() noexcept = default;  // where this process's own leads
+  static constexpr redirect null() noexcept { return {kind::null, -1}; }  // /dev/null
+  static constexpr redirect pipe() noexcept {
+    return {kind::pipe, -1};
+  }  // to process::stdin_pipe()
+  static constexpr redirect to(int fd) noexcept { return {kind::descriptor, fd}; }
+  static redirect to(const file& f) noexcept { return to(f.native_handle()); }
+  static constexpr redirect to_output() noexcept { return {kind::output, -1}; }  // for errors only
+
+  constexpr bool is_inherited() const noexcept { return kind_ == kind::inherit; }
+
+ private:
+  friend struct launch;
+  enum class kind : unsigned char { inherit, null, pipe, descriptor, output };
+  constexpr redirect(kind k, int fd) noexcept : kind_(k), fd_(fd) {}
+
+  kind kind_ = kind::inherit;
+  int fd_ = -1;
+};
+
+// What to start.
+struct command {
+  std::string program = {};                 // looked up in PATH unless there is a slash in it
+  std::vector<std::string> arguments = {};  // without the program's name
+  std::optional<std::vector<std::string>> environment = {};  // "NAME=value"; else this process's
+  std::string directory = {};                                // to work in; this process's if empty
+  redirect input = {};
+  redirect output = {};
+  redirect errors = {};
+  bool new_group = false;    // leads a process group of its own
+  bool new_session = false;  // leads a session of its own: setsid(2)
+};
+
+// How a process has ended.
+class SLEY_API exit_status {
+ public:
+  exit_status() noexcept = default;
+  exit_status(int code, int value) noexcept : code_(code), value_(value) {}  // si_code, si_status
+
+  bool exited() const noexcept;       // by itself
+  int code() const noexcept;          // then; else -1
+  bool signaled() const noexcept;     // a signal has ended it
+  int signal() const noexcept;        // then; else 0
+  bool core_dumped() const noexcept;  // likewise
+  bool success() const noexcept { return exited() && code() == 0; }
+  std::string to_string() const;  // "exit status 1", "signal 9", "signal 6 (core dumped)"
+
+  friend bool operator==(const exit_status&, const exit_status&) noexcept = default;
+
+ private:
+  int code_ = 0;
+  int value_ = 0;
+};
+
+// A process that this one has started. A goroutine waits for its end, by pidfd_open(2), so it never
+// stays a zombie, whether anybody else waits or not, as long as goroutines run. Destroying this
+// leaves the process alone. Any thread and goroutine may use it, any number at a time.
+//
+// Whoever reaps all children (wait(-1), SIGCHLD ignored) takes the status away: no_child_process.
+class SLEY_API process {
+ public:
+  process() noexcept = default;
+  // As posix_spawn(3), an announced blocking call. The process gets the three standard streams and
+  // no other descriptor of this library; no signal is blocked, those that this process handles have
+  // their default action, those that it ignores stay ignored. Throws std::system_error that names
+  // the program; what execve(2) reports is among its errors.
+  static process start(const command& what);
+  static process start(const command& what, std::error_code& error);
+
+  int pid() const noexcept;  // 0 if it was never started
+
+  // The other ends of what is redirected to pipes, to read, write, close and move from; else not
+  // open.
+  file& stdin_pipe() noexcept { return stdin_; }
+  file& stdout_pipe() noexcept { return stdout_; }
+  file& stderr_pipe() noexcept { return stderr_; }
+
+  // Parks until it has ended; as often as one likes. Its pipes may be open still.
+  exit_status wait() const;
+  exit_status wait(std::error_code& error) const;
+  // The same, given up at that time: std::errc::timed_out. The process goes on.
+  exit_status wait(time_point deadline, std::error_code& error) const;
+  // Is closed when it has ended, for select. Nil if it was never started.
+  recv_chan<void> ended() const noexcept;
+
+  // Sends it a signal, and never another process that has got its number: no_such_process once it
+  // has ended. From Go's Process.Signal.
+  void kill(int signal) const;
+  void kill(int signal, std::error_code& error) const noexcept;
+
+ private:
+  struct child;
+  std::shared_ptr<const child> child_;
+  file stdin_, stdout_, stderr_;
+};
+
+struct run_limits {
+  std::string_view input = {};              // what it can read, unless its input is redirected
+  std::size_t output_bytes = 64UL << 20;    // of each stream; what is more is lost
+  time_point deadline = time_point::max();  // it is killed then: std::errc::timed_out
+};
+
+struct run_result {
+  exit_status status;
+  std::string output;  // what it wrote to its standard output and error, if those are inherited
+  std::string errors;
+  bool is_truncated = false;
+};
+
+// Starts a process, and parks until it has ended and its output is read to the end: until all have
+// closed it that got it from the process. Throws std::system_error, not for how it has ended. From
+// Go's Cmd.Output.
+SLEY_API run_result run(const command& what, const run_limits& limits = {});
+SLEY_API run_result run(const command& what, const run_limits& limits, std::error_code& error);
 
 }  // namespace sley::os

@@ -1,0 +1,86 @@
+// A process from its start to its end, with what it writes. From Go's Cmd.Output.
+#include <sley/os.hpp>
+#include <sley/sync.hpp>
+
+#include "io/socket.hpp"
+
+#include <algorithm>
+#include <array>
+#include <csignal>
+#include <utility>
+
+namespace sley::os {
+
+namespace {
+
+// To the end, or until the deadline. What is more than the limit is read all the same: the process
+// is not to wait for us. True: some was lost.
+bool collect(const file& from, std::size_t limit, std::string& into, std::error_code& error) {
+  std::array<std::byte, 16 * 1024> buffer;
+  bool has_lost = false;
+  while (const std::size_t n = from.read_some(buffer, error)) {
+    const std::size_t room = std::min(n, limit - into.size());
+    into.append(reinterpret_cast<const char*>(buffer.data()), room);
+    has_lost = has_lost || room < n;
+  }
+  return has_lost;
+}
+
+// Both of its outputs at the same time, and what it is to read.
+void talk(process& p, const run_limits& limits, run_result& result, std::error_code& error) {
+  wait_group group;
+  std::error_code of_errors;
+  bool has_lost_errors = false;
+  if (p.stdin_pipe().is_open()) {
+    p.stdin_pipe().set_deadline(limits.deadline);
+    group.go([&] {
+      std::error_code ignored;  // it need not read all
+      p.stdin_pipe().write_all(std::as_bytes(std::span(limits.input)), ignored);
+      p.stdin_pipe().close(ignored);
+    });
+  }
+  if (p.stderr_pipe().is_open()) {
+    p.stderr_pipe().set_deadline(limits.deadline);
+    group.go([&] {
+      has_lost_errors = collect(p.stderr_pipe(), limits.output_bytes, result.errors, of_errors);
+    });
+  }
+  if (p.stdout_pipe().is_open()) {
+    p.stdout_pipe().set_deadline(limits.deadline);
+    result.is_truncated = collect(p.stdout_pipe(), limits.output_bytes, result.output, error);
+  }
+  group.wait();
+  if (!error) error = of_errors;
+  result.is_truncated = result.is_truncated || has_lost_errors;
+}
+
+}  // namespace
+
+run_result run(const command& what, const run_limits& limits, std::error_code& error) {
+  command c = what;
+  if (!limits.input.empty() && c.input.is_inherited()) c.input = redirect::pipe();
+  if (c.output.is_inherited()) c.output = redirect::pipe();
+  if (c.errors.is_inherited()) c.errors = redirect::pipe();
+  process p = process::start(c, error);
+  run_result result;
+  if (error) return result;
+  talk(p, limits, result, error);
+  std::error_code of_wait;
+  result.status = p.wait(limits.deadline, of_wait);
+  if (of_wait == std::errc::timed_out) {
+    std::error_code ignored;  // it may have ended meanwhile
+    p.kill(SIGKILL, ignored);
+    result.status = p.wait(ignored);
+  }
+  if (!error) error = of_wait;
+  return result;
+}
+
+run_result run(const command& what, const run_limits& limits) {
+  std::error_code error;
+  run_result result = run(what, limits, error);
+  if (error) throw io::failed(error, "sley: run", what.program);
+  return result;
+}
+
+}  // namespace sley::os
