@@ -59,8 +59,8 @@ class plain_fd {
   int fd_ = -1;
 };
 
-// A duplicate that is none of the standard streams: each of those is put into its place in turn, and
-// must not be in the way of the next.
+// A duplicate that is none of the standard streams: each of those is put into its place in turn,
+// and must not be in the way of the next.
 plain_fd out_of_the_way(int fd, std::error_code& error) noexcept {
   const long copy = io::attempt([](int f) { return ::fcntl(f, F_DUPFD_CLOEXEC, 3); }, fd);
   return io::is_success(copy, error) ? plain_fd(static_cast<int>(copy)) : plain_fd();
