@@ -1,5 +1,6 @@
 // A FIFO of parked goroutines (and blocked foreign threads) with the lock that guards it: what the
-// primitives of <sley/sync.hpp> and futures are made of.
+// primitives of <sley/sync.hpp> and futures are made of. Waiting until a deadline is in
+// sync/timed_waiter.hpp.
 #pragma once
 
 #include <sley/detail/config.hpp>
@@ -14,17 +15,32 @@ class SLEY_API wait_list {
   constexpr wait_list() noexcept = default;
 
   lock& guard() noexcept { return lock_; }
+
+  // With guard() held. A waiter that has timed out may be counted for a moment longer.
+  bool is_empty() const noexcept { return first_ == nullptr; }
   bool has_more_than_one() const noexcept { return first_ != nullptr && first_ != last_; }
 
   // Called with guard() held; parks and lets it go. Returns after a wake_ call chose this waiter.
   // `first_in_line` puts it at the front, for a waiter that was woken and found nothing.
   void park(const char* reason, bool first_in_line = false);
 
-  // Called with guard() held, which they let go before anybody is made runnable.
-  void wake_one_and_release() noexcept;
+  // Called with guard() held, which they let go before anybody is made runnable. wake_one: false if
+  // there was nobody, or only such as have timed out.
+  bool wake_one_and_release() noexcept;
   void wake_all_and_release() noexcept;
 
+  // Without guard(), from user code, before the list goes: returns once those who have timed out
+  // will not touch it any more. Nobody else may be waiting.
+  void wait_until_unused() noexcept;
+
+  // For waiters, with guard() held.
+  void push(list_waiter* w, bool first_in_line) noexcept;
+  void remove(list_waiter* w) noexcept;
+
  private:
+  // The first that can be chosen, removed; null if there is none.
+  list_waiter* choose() noexcept;
+
   lock lock_;
   list_waiter* first_ = nullptr;  // [lock: lock_]
   list_waiter* last_ = nullptr;   // [lock: lock_]

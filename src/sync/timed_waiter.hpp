@@ -1,0 +1,62 @@
+// Waiting in a wait_list until a deadline.
+//
+//   timed_waiter self(deadline_ns);        arms the timer: before the list's lock is taken, for a
+//   list.guard().acquire();                timer takes it with its heap's lock held
+//   if (there is no need to wait) ...      release the lock, and return
+//   return self.park(list, reason);        lets the lock go; true: a wake_ call chose it
+//
+// Each wake_ call chooses somebody who has not timed out, and who was chosen does not time out:
+// both claim the waiter, and one of them gets it (SL-1, SL-2).
+#pragma once
+
+#include <sley/detail/wait_list.hpp>
+
+#include "runtime/goroutine.hpp"
+#include "runtime/timer.hpp"
+#include "sync/waiter.hpp"
+
+#include <cstdint>
+
+namespace sley::detail {
+
+// On the stack of the goroutine that waits.
+struct list_waiter {
+  list_waiter* next = nullptr;        // [lock: the list's]
+  list_waiter* previous = nullptr;    // [lock: the list's]
+  rt::goroutine* g = nullptr;         // [const]
+  sync::wake_claim* claim = nullptr;  // [const] null: only a wake_ call can wake it
+  bool is_chosen = false;             // set by the wake_ call that chose it
+};
+
+}  // namespace sley::detail
+
+namespace sley::sync {
+
+class timed_waiter {
+ public:
+  // Inside the runtime, without the list's lock, as for the destructor. Without memory for a timer
+  // it leaves the runtime and throws std::bad_alloc.
+  explicit timed_waiter(std::int64_t deadline_ns);
+  ~timed_waiter();
+  timed_waiter(const timed_waiter&) = delete;
+  timed_waiter& operator=(const timed_waiter&) = delete;
+
+  // Once only. With the list's lock held, which it lets go. False: the time is up.
+  [[nodiscard]] bool park(detail::wait_list& list, const char* reason, bool first_in_line = false);
+
+ private:
+  struct alarm : rt::timer {
+    timed_waiter* waiter = nullptr;
+  };
+
+  static rt::goroutine* time_out(rt::timer* t, std::int64_t now_ns) noexcept;
+  static void let_go(rt::goroutine* g, void* arg) noexcept;
+
+  detail::list_waiter node_;
+  wake_claim claim_;
+  detail::wait_list* list_ = nullptr;  // [const] once it is in the list
+  bool is_late_ = false;               // the deadline had passed before
+  alarm alarm_;
+};
+
+}  // namespace sley::sync

@@ -1,0 +1,162 @@
+// Aim: who waits in a wait_list until a deadline is either chosen by a wake_ call or times out,
+// never both and never neither, and each wake_ call that says so has chosen one. Method: single
+// cases, and a storm whose deadlines fall among the wakes, with exact accounts.
+#include "sync/timed_waiter.hpp"
+
+#include "platform/decisions.hpp"
+#include "runtime/enter.hpp"
+
+#include "support/harness.hpp"
+#include "support/thread_group.hpp"
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+
+using sley::detail::wait_list;
+using sley::sync::timed_waiter;
+using sley_test::rounds;
+
+namespace {
+
+constexpr std::int64_t ms = 1'000'000;
+
+bool wait_until(wait_list& list, std::int64_t deadline_ns) {
+  sley::rt::enter();
+  bool chosen;
+  {
+    timed_waiter self(deadline_ns);
+    list.guard().acquire();
+    chosen = self.park(list, "test");
+  }
+  sley::rt::leave();
+  return chosen;
+}
+
+bool wait_for(wait_list& list, std::int64_t delay_ns) {
+  return wait_until(list, sley::platform::now_ns() + delay_ns);
+}
+
+bool wake_one(wait_list& list) {
+  sley::rt::enter();
+  list.guard().acquire();
+  const bool chosen = list.wake_one_and_release();
+  sley::rt::leave();
+  return chosen;
+}
+
+void wake_all(wait_list& list) {
+  sley::rt::enter();
+  list.guard().acquire();
+  list.wake_all_and_release();
+  sley::rt::leave();
+}
+
+GO_TEST(wait_list, who_nobody_wakes_times_out_and_is_gone) {
+  wait_list list;
+  const std::int64_t begin = sley::platform::now_ns();
+  EXPECT_FALSE(wait_until(list, begin + 2 * ms));
+  EXPECT_GE(sley::platform::now_ns(), begin + 2 * ms);
+  EXPECT_FALSE(wait_until(list, begin)) << "that was over before";
+  EXPECT_FALSE(wake_one(list));
+  list.wait_until_unused();
+}
+
+GO_TEST(wait_list, who_is_chosen_in_time_does_not_time_out) {
+  wait_list list;
+  for (const std::int64_t deadline_ns : {sley::platform::now_ns() + 60'000 * ms, sley::rt::never}) {
+    sley::chan<bool> result;
+    sley_test::go_until_parked([&, result] { result.send(wait_until(list, deadline_ns)); });
+    EXPECT_TRUE(wake_one(list));
+    EXPECT_EQ(result.receive(), true);
+  }
+}
+
+GO_TEST(wait_list, a_wake_passes_over_those_who_have_timed_out) {
+  wait_list list;
+  sley::chan<int> chosen(3);
+  sley::chan<void> late;
+  sley_test::go_until_parked([&, late] {
+    EXPECT_FALSE(wait_for(list, 2 * ms));
+    late.close();
+  });
+  sley_test::go_until_parked([&, chosen] {
+    if (wait_until(list, sley::rt::never)) chosen.send(1);
+  });
+  late.receive();
+  EXPECT_TRUE(wake_one(list));
+  EXPECT_EQ(chosen.receive(), 1);
+}
+
+// Each round: as many waiters as wakes that chose somebody, and all others timed out.
+template <class Group>
+void storm(int waiters) {
+  for (int round = 0; round < rounds(100); ++round) {
+    wait_list list;
+    std::atomic<int> chosen{0};
+    std::atomic<int> late{0};
+    std::atomic<int> woken{0};
+    sley_test::random_source random(static_cast<std::uint64_t>(round));
+    Group group;
+    for (int i = 0; i < waiters; ++i) {
+      const auto delay_ns = static_cast<std::int64_t>(random.below(100'000));
+      group.go([&, delay_ns] { ++(wait_for(list, delay_ns) ? chosen : late); });
+    }
+    for (int waker = 0; waker < 2; ++waker) {
+      group.go([&, waker] {
+        sley_test::random_source chance(static_cast<std::uint64_t>(waker));
+        while (chosen + late < waiters) {
+          if (chance.one_in(static_cast<std::uint64_t>(waiters)) && wake_one(list)) ++woken;
+          sley::this_goroutine::yield();
+        }
+      });
+    }
+    group.wait();
+    EXPECT_EQ(chosen, woken);
+    EXPECT_EQ(chosen + late, waiters);
+    list.wait_until_unused();
+  }
+}
+
+GO_TEST(wait_list, deadlines_among_wakes_are_exactly_accounted_for) { storm<sley::wait_group>(40); }
+
+struct threads {
+  template <class F>
+  void go(F f) {
+    group.start(f);
+  }
+  void wait() { group.join(); }
+  sley_test::thread_group group;
+};
+
+FOREIGN_TEST(wait_list, deadlines_of_threads_are_exactly_accounted_for) { storm<threads>(4); }
+
+// As a condition variable that is destroyed once it has notified everybody: a timer may still be
+// about to leave the list.
+GO_TEST(wait_list, it_may_go_once_nobody_waits_and_it_is_unused) {
+  for (int round = 0; round < rounds(300); ++round) {
+    auto list = std::make_unique<wait_list>();
+    std::atomic<int> arrived{0};
+    sley::wait_group done;
+    for (int i = 0; i < 4; ++i) {
+      const std::int64_t deadline_ns = sley::platform::now_ns() + 1000 * (i + 1) + 20 * round;
+      done.go([&arrived, list = list.get(), deadline_ns] {
+        sley::rt::enter();
+        {
+          timed_waiter self(deadline_ns);
+          list->guard().acquire();
+          ++arrived;
+          (void)self.park(*list, "test");
+        }
+        sley::rt::leave();
+      });
+    }
+    while (arrived < 4) sley::this_goroutine::yield();
+    wake_all(*list);
+    list->wait_until_unused();
+    list.reset();
+    done.wait();
+  }
+}
+
+}  // namespace
