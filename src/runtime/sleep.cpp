@@ -1,5 +1,5 @@
 // A goroutine sleeps: a timer on its own stack, armed once it is parked. From Go's time.Sleep.
-#include <sley/detail/chan_core.hpp>
+#include <sley/detail/deadline.hpp>
 
 #include "platform/decisions.hpp"
 #include "runtime/enter.hpp"

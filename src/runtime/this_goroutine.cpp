@@ -1,7 +1,7 @@
 // What a goroutine asks of itself, and run(): the public verbs of <sley/go.hpp>.
 #include <sley/go.hpp>
 
-#include <sley/detail/chan_core.hpp>
+#include <sley/detail/deadline.hpp>
 
 #include "platform/decisions.hpp"
 #include "runtime/enter.hpp"

@@ -34,7 +34,7 @@ struct select_timer : rt::timer {
 rt::goroutine* time_out(rt::timer* t, std::int64_t) noexcept {
   auto* self = static_cast<select_timer*>(t);
   rt::goroutine* g = self->g;
-  return self->claim->claim_by_timer() == wake_claim::timeout::wake ? g : nullptr;
+  return self->claim->claim_by_timer() == wake_claim::result::wake ? g : nullptr;
 }
 
 struct outcome {

@@ -1,12 +1,20 @@
-// Waiting in a wait_list until a deadline.
+// Waiting in a wait_list until a deadline, or in two steps.
 //
 //   timed_waiter self(deadline_ns);        arms the timer: before the list's lock is taken, for a
 //   list.guard().acquire();                timer takes it with its heap's lock held
 //   if (there is no need to wait) ...      release the lock, and return
 //   return self.park(list, reason);        lets the lock go; true: a wake_ call chose it
 //
+// A condition variable's waiter gets in line, does something else in user code, and parks then,
+// unless it has been chosen meanwhile:
+//
+//   list.guard().acquire();
+//   self.get_in_line(list);                lets the lock go
+//   ...
+//   return self.park_in_line(reason);
+//
 // Each wake_ call chooses somebody who has not timed out, and who was chosen does not time out:
-// both claim the waiter, and one of them gets it (SL-1, SL-2).
+// both claim the waiter, and one of them gets it (SL-2).
 #pragma once
 
 #include <sley/detail/wait_list.hpp>
@@ -21,11 +29,10 @@ namespace sley::detail {
 
 // On the stack of the goroutine that waits.
 struct list_waiter {
-  list_waiter* next = nullptr;        // [lock: the list's]
+  list_waiter* next = nullptr;        // [lock: the list's], then of who has chosen it
   list_waiter* previous = nullptr;    // [lock: the list's]
   rt::goroutine* g = nullptr;         // [const]
-  sync::wake_claim* claim = nullptr;  // [const] null: only a wake_ call can wake it
-  bool is_chosen = false;             // set by the wake_ call that chose it
+  sync::wake_claim* claim = nullptr;  // [const] null: it is parked, and has no deadline
 };
 
 }  // namespace sley::detail
@@ -41,8 +48,15 @@ class timed_waiter {
   timed_waiter(const timed_waiter&) = delete;
   timed_waiter& operator=(const timed_waiter&) = delete;
 
-  // Once only. With the list's lock held, which it lets go. False: the time is up.
+  // Once only, with the list's lock held, which it lets go. False: the time is up.
   [[nodiscard]] bool park(detail::wait_list& list, const char* reason, bool first_in_line = false);
+
+  // With the list's lock held, which it lets go.
+  void get_in_line(detail::wait_list& list) noexcept;
+  // Inside the runtime, perhaps on another thread than before. False: the time is up.
+  [[nodiscard]] bool park_in_line(const char* reason) noexcept;
+  // Instead, if there is no reason to wait any more.
+  void leave_line() noexcept;
 
  private:
   struct alarm : rt::timer {
@@ -50,12 +64,12 @@ class timed_waiter {
   };
 
   static rt::goroutine* time_out(rt::timer* t, std::int64_t now_ns) noexcept;
-  static void let_go(rt::goroutine* g, void* arg) noexcept;
+  static void commit_and_release(rt::goroutine* g, void* arg) noexcept;
+  static void commit(rt::goroutine* g, void* arg) noexcept;
 
   detail::list_waiter node_;
   wake_claim claim_;
   detail::wait_list* list_ = nullptr;  // [const] once it is in the list
-  bool is_late_ = false;               // the deadline had passed before
   alarm alarm_;
 };
 

@@ -1,9 +1,10 @@
 // The queue of waiters inside the primitives of <sley/sync.hpp>.
 //
-//   WL-1  Who is in the list is parked once its lock is free, so who finds it there may wake it.
-//   WL-2  Who was chosen, or has timed out, does not touch the list any more: a wake_ call removes
-//         whom it chooses, and a timer whom it wakes. So the list may go when it has been chosen;
-//         a timer is a moment later, see wait_until_unused().
+//   WL-1  Who is in the list without a claim is parked once its lock is free, so who finds it there
+//         may wake it. With a claim it may be on its way still: the claim says so.
+//   WL-2  Who was chosen does not touch the list any more, which may be gone: a wake_ call removes
+//         whom it chooses. Those who have timed out are passed over, and removed by their timers
+//         or by themselves a moment later, see wait_until_unused().
 #include <sley/detail/wait_list.hpp>
 
 #include "platform/decisions.hpp"
@@ -18,55 +19,82 @@ namespace sley {
 
 namespace detail {
 
+namespace {
+
+using result = sync::wake_claim::result;
+
+// With anything but `wake` the waiter may be gone.
+result claim(list_waiter* w) noexcept {
+  return w->claim == nullptr ? result::wake : w->claim->claim_by_waker();
+}
+
+void append(chosen_waiters& chosen, list_waiter* w) noexcept {
+  w->next = nullptr;
+  (chosen.first == nullptr ? chosen.first : chosen.last->next) = w;
+  chosen.last = w;
+}
+
+}  // namespace
+
+void wait_list::park(const char* reason, bool first_in_line) {
+  list_waiter self;
+  self.g = rt::current_machine()->g;
+  push(&self, first_in_line);
+  rt::park_and_release(reason, lock_);  // WL-1
+}
+
+bool wait_list::wake_one_and_release() noexcept {
+  chosen_waiters chosen;
+  const bool is_anybody_chosen = choose(1, chosen) == 1;
+  release_and_wake(chosen);
+  return is_anybody_chosen;
+}
+
+void wait_list::wake_all_and_release() noexcept {
+  chosen_waiters chosen;
+  choose(SIZE_MAX, chosen);
+  release_and_wake(chosen);
+}
+
+std::size_t wait_list::choose(std::size_t count, chosen_waiters& chosen) noexcept {
+  std::size_t left = count;
+  for (list_waiter *w = first_, *next; w != nullptr && left > 0; w = next) {
+    list_waiter* previous = w->previous;
+    next = w->next;
+    const result claimed = claim(w);
+    if (claimed == result::lost) continue;
+    unlink(previous, next);  // WL-2
+    if (claimed == result::wake) append(chosen, w);
+    --left;
+  }
+  return count - left;
+}
+
+void wait_list::release_and_wake(const chosen_waiters& chosen) noexcept {
+  lock_.release();
+  for (list_waiter *w = chosen.first, *next; w != nullptr; w = next) {
+    next = w->next;  // w is gone once its goroutine runs
+    rt::ready(w->g);
+  }
+}
+
 void wait_list::push(list_waiter* w, bool first_in_line) noexcept {
-  w->g = rt::current_machine()->g;
   w->previous = first_in_line ? nullptr : last_;
   w->next = first_in_line ? first_ : nullptr;
   (w->previous != nullptr ? w->previous->next : first_) = w;
   (w->next != nullptr ? w->next->previous : last_) = w;
 }
 
-void wait_list::remove(list_waiter* w) noexcept {
-  (w->previous != nullptr ? w->previous->next : first_) = w->next;
-  (w->next != nullptr ? w->next->previous : last_) = w->previous;
-}
+void wait_list::remove(list_waiter* w) noexcept { unlink(w->previous, w->next); }
 
-void wait_list::park(const char* reason, bool first_in_line) {
-  list_waiter self;
-  push(&self, first_in_line);
-  rt::park_and_release(reason, lock_);  // WL-1
-}
-
-// Those whose timers were faster stay: the timers remove them, WL-2.
-list_waiter* wait_list::choose() noexcept {
-  for (list_waiter* w = first_; w != nullptr; w = w->next) {
-    if (w->claim == nullptr || w->claim->claim()) {
-      remove(w);
-      w->is_chosen = true;
-      return w;
-    }
-  }
-  return nullptr;
-}
-
-bool wait_list::wake_one_and_release() noexcept {
-  list_waiter* w = choose();
-  lock_.release();
-  if (w == nullptr) return false;
-  rt::ready(w->g);
-  return true;
-}
-
-void wait_list::wake_all_and_release() noexcept {
-  rt::goroutine_list woken;
-  while (list_waiter* w = choose()) woken.push_back(w->g);
-  lock_.release();
-  while (rt::goroutine* g = woken.pop_front()) rt::ready(g);
+void wait_list::unlink(list_waiter* previous, list_waiter* next) noexcept {
+  (previous != nullptr ? previous->next : first_) = next;
+  (next != nullptr ? next->previous : last_) = previous;
 }
 
 void wait_list::wait_until_unused() noexcept {
   rt::machine* m = rt::enter();
-  for (bool is_used = true; is_used;) {  // ends: a timer that has claimed a waiter removes it next
+  for (bool is_used = true; is_used;) {  // ends: who has timed out leaves the list next
     lock_.acquire();
     is_used = first_ != nullptr;
     lock_.release();
@@ -80,14 +108,16 @@ void wait_list::wait_until_unused() noexcept {
 namespace sync {
 
 timed_waiter::timed_waiter(std::int64_t deadline_ns) {
-  if (deadline_ns == rt::never) return;
-  is_late_ = deadline_ns <= platform::now_ns();
-  if (is_late_) return;
-  claim_.start_arriving();
+  node_.g = rt::current_machine()->g;
   node_.claim = &claim_;
+  claim_.start_arriving();
+  if (deadline_ns == rt::never) return;
+  if (deadline_ns <= platform::now_ns()) {
+    static_cast<void>(claim_.claim_by_timer());
+    return;
+  }
   alarm_.fire = &time_out;
   alarm_.waiter = this;
-  node_.g = rt::current_machine()->g;
   if (rt::add_timer(&alarm_, deadline_ns)) return;
   rt::leave();
   throw std::bad_alloc();
@@ -96,30 +126,55 @@ timed_waiter::timed_waiter(std::int64_t deadline_ns) {
 timed_waiter::~timed_waiter() { rt::remove_timer(&alarm_); }
 
 bool timed_waiter::park(detail::wait_list& list, const char* reason, bool first_in_line) {
-  if (is_late_) {
-    list.guard().release();
-    return false;
-  }
   list_ = &list;
   list.push(&node_, first_in_line);
-  rt::park(reason, &let_go, this);
-  return node_.is_chosen;
+  rt::park(reason, &commit_and_release, this);
+  return !claim_.has_timed_out();
 }
 
-// After the switch. Once the list's lock is free the waiter may be gone.
-void timed_waiter::let_go(rt::goroutine* g, void* arg) noexcept {
+// After the switch. Once the list's lock is free the waiter may be gone, unless its timer was
+// faster, which leaves the rest to us.
+void timed_waiter::commit_and_release(rt::goroutine* g, void* arg) noexcept {
   auto* self = static_cast<timed_waiter*>(arg);
   detail::wait_list& list = *self->list_;
-  const bool is_parked = self->node_.claim == nullptr || self->claim_.commit();
+  const bool is_parked = self->claim_.commit();
   if (!is_parked) list.remove(&self->node_);
   list.guard().release();
-  if (!is_parked) rt::ready(g);  // the timer was faster, and leaves it to us
+  if (!is_parked) rt::ready(g);
+}
+
+void timed_waiter::get_in_line(detail::wait_list& list) noexcept {
+  list_ = &list;
+  list.push(&node_, false);
+  list.guard().release();
+}
+
+bool timed_waiter::park_in_line(const char* reason) noexcept {
+  rt::park(reason, &commit, this);
+  return !claim_.has_timed_out();
+}
+
+// As above, but a waker may have been faster as well, and has removed it from the list.
+void timed_waiter::commit(rt::goroutine* g, void* arg) noexcept {
+  auto* self = static_cast<timed_waiter*>(arg);
+  if (self->claim_.commit()) return;
+  if (self->claim_.has_timed_out()) {
+    detail::lock_guard guard(self->list_->guard());
+    self->list_->remove(&self->node_);
+  }
+  rt::ready(g);
+}
+
+void timed_waiter::leave_line() noexcept {
+  if (claim_.claim_by_timer() == wake_claim::result::lost && !claim_.has_timed_out()) return;
+  detail::lock_guard guard(list_->guard());
+  list_->remove(&node_);
 }
 
 // With its heap's lock held, for which the goroutine waits before it goes on.
 rt::goroutine* timed_waiter::time_out(rt::timer* t, std::int64_t) noexcept {
   timed_waiter* self = static_cast<alarm*>(t)->waiter;
-  if (self->claim_.claim_by_timer() != wake_claim::timeout::wake) return nullptr;
+  if (self->claim_.claim_by_timer() != wake_claim::result::wake) return nullptr;
   detail::lock_guard guard(self->list_->guard());
   self->list_->remove(&self->node_);
   return self->node_.g;

@@ -17,17 +17,18 @@ namespace sley::sync {
 //   SL-1  One waker: they claim by compare-and-swap to `claimed`. A waker at a channel holds that
 //         channel's lock, under which the goroutine later removes its other nodes, so the state is
 //         there while it looks.
-//   SL-2  A timeout may come before the goroutine is parked; then it only claims, and the
-//         goroutine, which turns `arriving` into `parked` once its context is saved, finds that out
-//         and goes on by itself. cas_acq_rel on both sides.
+//   SL-2  Some wakers may come before the goroutine is parked: a timer, and one who finds a waiter
+//         of a condition variable. Such a one only claims, and the goroutine, which turns
+//         `arriving` into `parked` once its context is saved, finds that out and goes on by itself.
+//         cas_acq_rel on both sides.
 class wake_claim {
  public:
   // The goroutine will be parked before any waker can see it.
   void start_parked() noexcept { state_.store_relaxed(parked); }
-  // A timer may be faster: followed by commit().
+  // A waker may be faster: followed by commit().
   void start_arriving() noexcept { state_.store_relaxed(arriving); }
 
-  // The goroutine's context is saved. False if the timer has claimed it.
+  // The goroutine's context is saved. False if it has been claimed.
   [[nodiscard]] bool commit() noexcept {
     std::uint32_t seen = arriving;
     return state_.cas_acq_rel(seen, parked, "SL-2");
@@ -39,24 +40,34 @@ class wake_claim {
     return state_.cas_acq_rel(seen, claimed, "SL-1");
   }
 
-  enum class timeout { lost, wake, will_see };
-  // The timer: `wake` if the goroutine is parked and is the timer's to wake, `will_see` if it will
-  // find out on its own.
-  timeout claim_by_timer() noexcept {
-    std::uint32_t seen = state_.load_relaxed();  // the cas decides
-    while (seen != claimed) {  // ends: the state goes from arriving to parked to claimed
-      const std::uint32_t was = seen;
-      if (state_.cas_acq_rel(seen, claimed, "SL-2")) {
-        return was == parked ? timeout::wake : timeout::will_see;
-      }
-    }
-    return timeout::lost;
+  // `wake` if the goroutine is parked and is the caller's to wake; `will_see` if it will find out
+  // on its own, and may be gone at once.
+  enum class result { lost, wake, will_see };
+  result claim_by_timer() noexcept { return claim_early(timed_out); }
+  // A waker at a wait_list.
+  result claim_by_waker() noexcept { return claim_early(claimed); }
+
+  // For the goroutine, once it goes on: the timer has claimed it.
+  bool has_timed_out() const noexcept {
+    return state_.load_relaxed() == timed_out;  // SL-2 has ordered it, or the way it was woken
   }
 
  private:
   static constexpr std::uint32_t arriving = 0;
   static constexpr std::uint32_t parked = 1;
   static constexpr std::uint32_t claimed = 2;
+  static constexpr std::uint32_t timed_out = 3;
+
+  result claim_early(std::uint32_t as) noexcept {
+    std::uint32_t seen = state_.load_relaxed();   // the cas decides
+    while (seen == arriving || seen == parked) {  // ends: arriving, parked, and then claimed
+      const std::uint32_t was = seen;
+      if (state_.cas_acq_rel(seen, as, "SL-2")) {
+        return was == parked ? result::wake : result::will_see;
+      }
+    }
+    return result::lost;
+  }
 
   detail::atomic<std::uint32_t> state_;  // [atomic SL-1, SL-2]
 };

@@ -76,7 +76,7 @@ struct claim_suite : model::locking_suite<Derived, Threads> {
   void time_out() {
     timers.acquire();
     const bool wakes_it =
-        timer_is_armed.get() && f->claim.claim_by_timer() == wake_claim::timeout::wake;
+        timer_is_armed.get() && f->claim.claim_by_timer() == wake_claim::result::wake;
     timer_is_armed.set(false);
     timers.release();
     if (wakes_it) ready();
@@ -159,7 +159,7 @@ int main(int argc, char** argv) {
                        {"SL-2", timer_races_with_commit::name},
                        {"SL-2@commit", timer_races_with_commit::name},
                        {"SL-2@commit.release", timer_races_with_commit::name},
-                       {"SL-2@claim_by_timer", timer_races_with_commit::name},
-                       {"SL-2@claim_by_timer.acquire", timer_races_with_commit::name}})
+                       {"SL-2@claim_early", timer_races_with_commit::name},
+                       {"SL-2@claim_early.acquire", timer_races_with_commit::name}})
       .run(argc, argv);
 }

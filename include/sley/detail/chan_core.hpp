@@ -4,6 +4,7 @@
 
 #include <sley/detail/atomic.hpp>
 #include <sley/detail/config.hpp>
+#include <sley/detail/deadline.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -58,9 +59,6 @@ inline constexpr element_type element_type_of{
 template <>
 inline constexpr element_type element_type_of<void>{0, 1, nullptr, nullptr};
 
-// A deadline that never comes.
-inline constexpr std::int64_t no_deadline = INT64_MAX;
-
 // A counted reference to a channel; null is the nil channel.
 class SLEY_API chan_ref {
  public:
@@ -99,9 +97,6 @@ class SLEY_API chan_ref {
 
   chan_core* core_ = nullptr;
 };
-
-// The steady clock's time d from now, clamped to no_deadline.
-SLEY_API std::int64_t deadline_after(std::int64_t delay_ns) noexcept;
 
 enum class case_kind : std::uint8_t { receive, send };
 

@@ -6,9 +6,17 @@
 #include <sley/detail/config.hpp>
 #include <sley/detail/lock.hpp>
 
+#include <cstddef>
+
 namespace sley::detail {
 
 struct list_waiter;
+
+// Waiters that have been chosen and are still to be made runnable.
+struct chosen_waiters {
+  list_waiter* first = nullptr;
+  list_waiter* last = nullptr;
+};
 
 class SLEY_API wait_list {
  public:
@@ -28,6 +36,10 @@ class SLEY_API wait_list {
   // there was nobody, or only such as have timed out.
   bool wake_one_and_release() noexcept;
   void wake_all_and_release() noexcept;
+  // The same in two steps. choose() takes up to `count` waiters who have not timed out, those who
+  // wait longest first, and returns how many; each will find that it was chosen.
+  std::size_t choose(std::size_t count, chosen_waiters& chosen) noexcept;
+  void release_and_wake(const chosen_waiters& chosen) noexcept;
 
   // Without guard(), from user code, before the list goes: returns once those who have timed out
   // will not touch it any more. Nobody else may be waiting.
@@ -38,8 +50,7 @@ class SLEY_API wait_list {
   void remove(list_waiter* w) noexcept;
 
  private:
-  // The first that can be chosen, removed; null if there is none.
-  list_waiter* choose() noexcept;
+  void unlink(list_waiter* previous, list_waiter* next) noexcept;
 
   lock lock_;
   list_waiter* first_ = nullptr;  // [lock: lock_]

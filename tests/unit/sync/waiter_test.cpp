@@ -20,7 +20,7 @@ TEST(wake_claim, a_parked_goroutine_is_claimed_once) {
   claim.start_parked();
   EXPECT_TRUE(claim.claim());
   EXPECT_FALSE(claim.claim());
-  EXPECT_EQ(claim.claim_by_timer(), wake_claim::timeout::lost);
+  EXPECT_EQ(claim.claim_by_timer(), wake_claim::result::lost);
 }
 
 TEST(wake_claim, a_timer_wakes_a_parked_goroutine) {
@@ -28,14 +28,14 @@ TEST(wake_claim, a_timer_wakes_a_parked_goroutine) {
   claim.start_arriving();
   EXPECT_FALSE(claim.claim()) << "no channel can wake what is not parked";
   EXPECT_TRUE(claim.commit());
-  EXPECT_EQ(claim.claim_by_timer(), wake_claim::timeout::wake);
+  EXPECT_EQ(claim.claim_by_timer(), wake_claim::result::wake);
   EXPECT_FALSE(claim.claim());
 }
 
 TEST(wake_claim, a_goroutine_that_arrives_after_its_timer_finds_out) {
   wake_claim claim;
   claim.start_arriving();
-  EXPECT_EQ(claim.claim_by_timer(), wake_claim::timeout::will_see);
+  EXPECT_EQ(claim.claim_by_timer(), wake_claim::result::will_see);
   EXPECT_FALSE(claim.commit());
   EXPECT_FALSE(claim.claim());
 }
@@ -45,7 +45,7 @@ TEST(wake_claim, of_a_channel_and_a_timer_one_wins) {
     wake_claim claim;
     claim.start_arriving();
     bool timer_won = false;
-    std::thread timer([&] { timer_won = claim.claim_by_timer() != wake_claim::timeout::lost; });
+    std::thread timer([&] { timer_won = claim.claim_by_timer() != wake_claim::result::lost; });
     const bool channel_won = claim.commit() && claim.claim();
     timer.join();
     ASSERT_NE(timer_won, channel_won);

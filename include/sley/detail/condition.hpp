@@ -1,0 +1,87 @@
+// What both condition variables are made of.
+#pragma once
+
+#include <sley/detail/config.hpp>
+#include <sley/detail/wait_list.hpp>
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <stop_token>
+#include <type_traits>
+
+namespace sley::detail {
+
+// A waiter gets in line before it lets go of the lock, so every notification that comes after that
+// finds it.
+class SLEY_API condition {
+ public:
+  condition() noexcept = default;
+  condition(const condition&) = delete;
+  condition& operator=(const condition&) = delete;
+  ~condition() { waiters_.wait_until_unused(); }
+
+  void notify_one() noexcept;
+  void notify_all() noexcept;
+
+  // False: the time is up. `mutex` is the lock's, or null if there is no such rule: all who wait at
+  // the same time must name the same.
+  template <class Lock>
+  bool wait(Lock& lock, std::int64_t deadline_ns, const void* mutex = nullptr) {
+    const auto unlock = [](void* arg) noexcept {
+      static_cast<Lock*>(arg)->unlock();
+      return true;
+    };
+    const bool is_in_time = wait_until(deadline_ns, mutex, unlock, &lock);
+    lock_again(lock);
+    return is_in_time;
+  }
+
+  // It does not wait if a stop has been requested. Who requests it later notifies, and finds us in
+  // line, for the line's lock orders our look after that request or the request's after us.
+  template <class Lock>
+  bool wait_unless(Lock& lock, std::int64_t deadline_ns, const std::stop_token& stop) {
+    struct waiting {
+      Lock& lock;
+      const std::stop_token& stop;
+      bool is_unlocked = false;
+    } self{lock, stop};
+    const auto unlock = [](void* arg) noexcept {
+      auto* w = static_cast<waiting*>(arg);
+      if (w->stop.stop_requested()) return false;
+      w->lock.unlock();
+      return w->is_unlocked = true;
+    };
+    const bool is_in_time = wait_until(deadline_ns, nullptr, unlock, &self);
+    if (self.is_unlocked) lock_again(lock);
+    return is_in_time;
+  }
+
+ private:
+  // Once in line calls unlock(lock), and waits if that returns true. std::logic_error and
+  // std::bad_alloc come before.
+  bool wait_until(std::int64_t deadline_ns, const void* mutex, bool (*unlock)(void* lock) noexcept,
+                  void* lock);
+  [[nodiscard]] bool is_for(const void* mutex) noexcept;
+
+  // A lock that cannot be taken again ends the program, as the standard says.
+  template <class Lock>
+  static void lock_again(Lock& lock) noexcept {
+    lock.lock();
+  }
+
+  wait_list waiters_;
+  const void* mutex_ = nullptr;  // [lock: of waiters_] of those who wait
+};
+
+SLEY_API void check_owns_lock(bool owns_lock);
+
+// What a wait until t is to report. Not a timeout if t's clock has been set back meanwhile.
+template <class Clock, class Duration>
+std::cv_status status_at(const std::chrono::time_point<Clock, Duration>& t, bool is_in_time) {
+  const bool is_early =
+      is_in_time || (!std::is_same_v<Clock, std::chrono::steady_clock> && Clock::now() < t);
+  return is_early ? std::cv_status::no_timeout : std::cv_status::timeout;
+}
+
+}  // namespace sley::detail

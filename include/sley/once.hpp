@@ -1,0 +1,144 @@
+// Something that is done once, whoever comes first.
+#pragma once
+
+#include <sley/detail/atomic.hpp>
+#include <sley/detail/config.hpp>
+#include <sley/detail/wait_list.hpp>
+
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <future>
+#include <memory>
+#include <optional>
+#include <type_traits>
+#include <utility>
+
+namespace sley {
+
+// As std::once_flag: for call_once(). It must not be destroyed while a call is under way.
+class SLEY_API once_flag {
+ public:
+  constexpr once_flag() noexcept = default;
+  once_flag(const once_flag&) = delete;
+  once_flag& operator=(const once_flag&) = delete;
+
+ private:
+  template <class F, class... Args>
+  friend void call_once(once_flag& flag, F&& f, Args&&... args);
+
+  enum class phase : std::uint32_t { open, running, done };
+
+  // ON-1  What the call did is seen by who finds it done: store_release(done) in end <->
+  //       load_acquire in is_done; through the waiters' lock for those who parked.
+  bool is_done() const noexcept { return phase_.load_acquire("ON-1") == phase::done; }
+  // Parks while somebody else makes the call. True: the caller is to make it, and then to end().
+  [[nodiscard]] bool begin();
+  void end(bool has_returned) noexcept;
+
+  detail::atomic<phase> phase_{phase::open};  // [atomic ON-1], changed with the waiters' lock held
+  detail::wait_list waiters_;
+};
+
+// As std::call_once: calls f(args...) unless a call with this flag has returned. Who comes while a
+// call is under way waits for it (a goroutine parks, a foreign thread blocks). If the call throws,
+// or ends by this_goroutine::exit(), that comes out here, and the next one calls. Calling it for
+// the same flag from f waits for ever.
+template <class F, class... Args>
+SLEY_ALWAYS_INLINE void call_once(once_flag& flag, F&& f, Args&&... args) {
+  if (__builtin_expect(flag.is_done(), 1)) return;
+  if (!flag.begin()) return;
+  struct finisher {
+    once_flag& flag;
+    bool has_returned = false;
+    ~finisher() { flag.end(has_returned); }
+  } guard{flag};
+  std::invoke(std::forward<F>(f), std::forward<Args>(args)...);
+  guard.has_returned = true;
+}
+
+namespace detail {
+
+template <class F>
+class once_value_state {
+ public:
+  using result = std::invoke_result_t<F&>;
+
+  explicit once_value_state(F f) : function_(std::move(f)) {}
+
+  decltype(auto) get() {
+    call_once(flag_, [this] {
+      if (function_) call();  // not again when it has left by exit()
+    });
+    if (error_) std::rethrow_exception(error_);
+    if constexpr (std::is_reference_v<result>) {
+      return static_cast<result>(**value_);
+    } else if constexpr (!std::is_void_v<result>) {
+      return static_cast<const result&>(*value_);
+    }
+  }
+
+ private:
+  using stored = std::conditional_t<
+      std::is_void_v<result>, char,
+      std::conditional_t<std::is_reference_v<result>, std::remove_reference_t<result>*, result>>;
+
+  // The function is destroyed at once, with all that it holds.
+  void call() {
+    struct finisher {
+      once_value_state* state;
+      ~finisher() {
+        state->function_.reset();
+        if (!state->value_ && !state->error_) {
+          state->error_ =
+              std::make_exception_ptr(std::future_error(std::future_errc::broken_promise));
+        }
+      }
+    } guard{this};
+    try {
+      if constexpr (std::is_void_v<result>) {
+        std::invoke(*function_);
+        value_.emplace();
+      } else if constexpr (std::is_reference_v<result>) {
+        value_.emplace(&std::invoke(*function_));
+      } else {
+        value_.emplace(std::invoke(*function_));
+      }
+    } catch (...) {
+      error_ = std::current_exception();
+      if (!error_) throw;  // no exception, but exit() unwinding the stack
+    }
+  }
+
+  once_flag flag_;
+  std::optional<F> function_;
+  std::optional<stored> value_;
+  std::exception_ptr error_;
+};
+
+}  // namespace detail
+
+// What once_value() returns. Copies share the one call.
+template <class F>
+class once_function {
+ public:
+  explicit once_function(F f)
+      : state_(std::make_shared<detail::once_value_state<F>>(std::move(f))) {}
+
+  // The first to come calls f; the others wait for it, as in call_once(). Returns a const reference
+  // to the one result (or the reference that f returned), which lives as long as a copy of this; or
+  // throws what f threw, the same exception each time.
+  decltype(auto) operator()() const { return state_->get(); }
+
+ private:
+  std::shared_ptr<detail::once_value_state<F>> state_;
+};
+
+// A function that calls f() when it is first called, and returns what that returned ever after. For
+// f that returns nothing it is Go's sync.OnceFunc, else sync.OnceValue.
+template <class F>
+once_function<std::decay_t<F>> once_value(F&& f) {
+  return once_function<std::decay_t<F>>(std::forward<F>(f));
+}
+
+}  // namespace sley

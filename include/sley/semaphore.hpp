@@ -1,0 +1,161 @@
+// Counting semaphores, as in <semaphore>, and one whose holders may take more than one unit.
+#pragma once
+
+#include <sley/chan.hpp>
+#include <sley/detail/atomic.hpp>
+#include <sley/detail/config.hpp>
+#include <sley/detail/deadline.hpp>
+#include <sley/detail/wait_list.hpp>
+#include <sley/mutex.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+
+namespace sley {
+
+namespace detail {
+
+class SLEY_API semaphore_core {
+ public:
+  static constexpr std::ptrdiff_t max = std::numeric_limits<std::ptrdiff_t>::max() / 2;
+
+  // std::logic_error if the count is negative or over the limit, as for release().
+  explicit semaphore_core(std::ptrdiff_t count, std::ptrdiff_t limit);
+
+  bool try_acquire() noexcept {
+    std::ptrdiff_t seen = state_.load_relaxed();  // the cas decides
+    while (seen >= unit) {  // ends: each failure means that somebody changed the count
+      if (state_.cas_acquire(seen, seen - unit, "SE-1")) return true;
+    }
+    return false;
+  }
+  void acquire() {
+    if (!try_acquire()) acquire_slow(no_deadline);
+  }
+  bool try_acquire_until(std::int64_t deadline_ns) {
+    return try_acquire() || acquire_slow(deadline_ns);
+  }
+  void release(std::ptrdiff_t n, std::ptrdiff_t limit) {
+    std::ptrdiff_t seen = state_.load_relaxed();                           // the cas decides
+    while ((seen & awaited) == 0 && n >= 0 && n <= limit - seen / unit) {  // ends as above
+      if (state_.cas_release(seen, seen + n * unit, "SE-1")) return;
+    }
+    release_slow(n, limit);
+  }
+
+ private:
+  static constexpr std::ptrdiff_t awaited = 1;  // somebody is, or may be, in waiters_
+  static constexpr std::ptrdiff_t unit = 2;
+
+  bool acquire_slow(std::int64_t deadline_ns);
+  bool take_or_mark() noexcept;
+  void release_slow(std::ptrdiff_t n, std::ptrdiff_t limit);
+
+  // SE-1  What was done before release() is seen after the acquire() that it lets through:
+  //       cas_release or add_acq_rel in release <-> cas_acquire in try_acquire and take_or_mark;
+  //       through the waiters' lock for those who parked.
+  // SE-2  Whoever is in waiters_ has set `awaited` with their lock held, and it is cleared with
+  //       that lock held while nobody is there: a release that does not see it has nobody to wake.
+  detail::atomic<std::ptrdiff_t> state_;  // [atomic SE-1, SE-2] the count, and `awaited`
+  wait_list waiters_;
+};
+
+}  // namespace detail
+
+// As std::counting_semaphore; acquire() parks a goroutine and blocks a foreign thread. Waiters are
+// served in order: a unit that is released while somebody waits is that one's, and nobody can
+// overtake. try_acquire() does not fail spuriously. It may be destroyed when no call is under way.
+template <std::ptrdiff_t LeastMaxValue = detail::semaphore_core::max>
+class counting_semaphore {
+  static_assert(LeastMaxValue >= 0 && LeastMaxValue <= detail::semaphore_core::max);
+
+ public:
+  // std::logic_error unless 0 <= count <= max().
+  explicit counting_semaphore(std::ptrdiff_t count) : core_(count, LeastMaxValue) {}
+  counting_semaphore(const counting_semaphore&) = delete;
+  counting_semaphore& operator=(const counting_semaphore&) = delete;
+
+  static constexpr std::ptrdiff_t max() noexcept { return LeastMaxValue; }
+
+  // Adds n units. Never parks. std::logic_error, and nothing happened, if n is negative or there
+  // would be more than max().
+  void release(std::ptrdiff_t n = 1) { core_.release(n, LeastMaxValue); }
+
+  // Parks until there is a unit, and takes it.
+  void acquire() { core_.acquire(); }
+  // Never parks.
+  bool try_acquire() noexcept { return core_.try_acquire(); }
+
+  // Park at most so long. False: the time is up, and no unit was taken; there is at least one try.
+  // std::bad_alloc without memory for a timer.
+  template <class Rep, class Period>
+  bool try_acquire_for(const std::chrono::duration<Rep, Period>& d) {
+    return core_.try_acquire() || core_.try_acquire_until(detail::deadline_in(d));
+  }
+  template <class Clock, class Duration>
+  bool try_acquire_until(const std::chrono::time_point<Clock, Duration>& t) {
+    return detail::wait_until_time(
+        t, [this](std::int64_t deadline_ns) { return core_.try_acquire_until(deadline_ns); });
+  }
+
+ private:
+  detail::semaphore_core core_;
+};
+
+using binary_semaphore = counting_semaphore<1>;
+
+// A number of units, of which each holder takes as many as it needs. Waiters are served in order:
+// one that needs much is not overtaken for ever by those who need little, and while anybody waits
+// try_acquire() fails. It may be destroyed when no call is under way. From Go's
+// golang.org/x/sync/semaphore.
+class SLEY_API weighted_semaphore {
+ public:
+  // std::logic_error if n is negative.
+  explicit weighted_semaphore(std::int64_t n);
+  weighted_semaphore(const weighted_semaphore&) = delete;
+  weighted_semaphore& operator=(const weighted_semaphore&) = delete;
+
+  // All of these: std::logic_error if k is negative.
+
+  // Parks until k units are free, and takes them. std::logic_error if there are not that many.
+  void acquire(std::int64_t k = 1);
+  // Never parks for long, for the state is guarded by a mutex that is held for a moment.
+  bool try_acquire(std::int64_t k = 1);
+  // Parks at most so long; the whole time if there never can be so many. False: none was taken.
+  template <class Rep, class Period>
+  bool try_acquire_for(std::int64_t k, const std::chrono::duration<Rep, Period>& d) {
+    return acquire_until(k, detail::deadline_in(d), nullptr);
+  }
+  template <class Clock, class Duration>
+  bool try_acquire_until(std::int64_t k, const std::chrono::time_point<Clock, Duration>& t) {
+    return detail::wait_until_time(
+        t, [&](std::int64_t deadline_ns) { return acquire_until(k, deadline_ns, nullptr); });
+  }
+  // Parks at most until something can be received from `canceled`, or it is closed. False: none was
+  // taken.
+  bool try_acquire_unless(std::int64_t k, recv_chan<void> canceled) {
+    return acquire_until(k, detail::no_deadline, std::move(canceled));
+  }
+
+  // Gives k units back. std::logic_error, and nothing happened, if fewer are taken.
+  void release(std::int64_t k = 1);
+
+ private:
+  struct waiter;
+
+  bool acquire_until(std::int64_t k, std::int64_t deadline_ns, recv_chan<void> canceled);
+  bool leave_line(waiter* w);
+  void push(waiter* w) noexcept;
+  void remove(waiter* w) noexcept;
+  void serve_waiters();
+
+  mutex mutex_;
+  const std::int64_t size_;
+  std::int64_t taken_ = 0;   // [lock: mutex_]
+  waiter* first_ = nullptr;  // [lock: mutex_]
+  waiter* last_ = nullptr;   // [lock: mutex_]
+};
+
+}  // namespace sley

@@ -1,0 +1,60 @@
+// The checks of latch, and the phases of barrier.
+#include <sley/latch.hpp>
+
+#include "runtime/enter.hpp"
+#include "runtime/wait_reason.hpp"
+
+#include <stdexcept>
+
+namespace sley {
+
+std::int32_t latch::checked(std::ptrdiff_t n) {
+  if (n < 0 || n > max())
+    throw std::logic_error("sley::latch: a count that is negative or too large");
+  return static_cast<std::int32_t>(n);
+}
+
+namespace detail {
+
+barrier_core::barrier_core(std::ptrdiff_t expected) : expected_(expected), left_(expected) {
+  if (expected < 0) throw std::logic_error("sley::barrier: a negative number of participants");
+}
+
+bool barrier_core::arrive(std::ptrdiff_t n, bool drops, std::uint64_t& phase) {
+  rt::machine* m = rt::enter();
+  waiters_.guard().acquire();
+  const bool fits = n > 0 && n <= left_;
+  if (fits) {
+    left_ -= n;
+    if (drops) expected_ -= n;
+    phase = phase_;
+  }
+  const bool is_last = fits && left_ == 0;
+  waiters_.guard().release();
+  rt::leave(m);
+  if (!fits) throw std::logic_error("sley::barrier: more arrive than are expected");
+  return is_last;
+}
+
+void barrier_core::complete() noexcept {
+  rt::machine* m = rt::enter();
+  waiters_.guard().acquire();
+  left_ = expected_;
+  ++phase_;
+  waiters_.wake_all_and_release();
+  rt::leave(m);
+}
+
+void barrier_core::wait(std::uint64_t phase) {
+  rt::enter();
+  waiters_.guard().acquire();
+  if (phase_ == phase) {
+    waiters_.park(rt::wait::barrier_wait);
+  } else {
+    waiters_.guard().release();
+  }
+  rt::leave();
+}
+
+}  // namespace detail
+}  // namespace sley

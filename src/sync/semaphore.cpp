@@ -1,0 +1,71 @@
+// The slow paths of counting_semaphore.
+#include <sley/semaphore.hpp>
+
+#include "runtime/enter.hpp"
+#include "runtime/wait_reason.hpp"
+#include "sync/timed_waiter.hpp"
+
+#include <stdexcept>
+
+namespace sley::detail {
+
+semaphore_core::semaphore_core(std::ptrdiff_t count, std::ptrdiff_t limit) : state_(count * unit) {
+  if (count < 0 || count > limit) {
+    throw std::logic_error("sley::counting_semaphore: a count that is negative or over max()");
+  }
+}
+
+// Who is chosen has its unit: it was never added to the count.
+bool semaphore_core::acquire_slow(std::int64_t deadline_ns) {
+  rt::enter();
+  bool is_ours;
+  {
+    sync::timed_waiter self(deadline_ns);
+    waiters_.guard().acquire();
+    is_ours = take_or_mark();
+    if (is_ours) {
+      waiters_.guard().release();
+    } else {
+      is_ours = self.park(waiters_, rt::wait::semaphore_acquire);
+    }
+  }
+  rt::leave();
+  return is_ours;
+}
+
+// Requires the list's lock. True if a unit is ours, else the semaphore is marked.
+bool semaphore_core::take_or_mark() noexcept {
+  std::ptrdiff_t seen = state_.load_relaxed();  // the cas decides
+  for (;;) {  // ends: each failure means that somebody changed the count
+    if (seen >= unit) {
+      if (state_.cas_acquire(seen, seen - unit, "SE-1")) return true;
+    } else if (state_.cas_acquire(seen, seen | awaited, "SE-2")) {
+      return false;
+    }
+  }
+}
+
+// Waiters first; what is left goes to the count. If anybody was chosen the count is zero, so what
+// is left fits.
+void semaphore_core::release_slow(std::ptrdiff_t n, std::ptrdiff_t limit) {
+  if (n < 0 || n > limit) {
+    throw std::logic_error("sley::counting_semaphore: release of a count out of range");
+  }
+  rt::machine* m = rt::enter();
+  chosen_waiters chosen;
+  waiters_.guard().acquire();
+  const auto left =
+      n - static_cast<std::ptrdiff_t>(waiters_.choose(static_cast<std::size_t>(n), chosen));
+  const std::ptrdiff_t still_awaited = waiters_.is_empty() ? 0 : awaited;
+  std::ptrdiff_t seen = state_.load_relaxed();  // the cas decides
+  bool fits = left <= limit - seen / unit;
+  while (fits &&
+         !state_.cas_release(seen, (seen & ~awaited) + left * unit + still_awaited, "SE-1")) {
+    fits = left <= limit - seen / unit;
+  }
+  waiters_.release_and_wake(chosen);
+  rt::leave(m);
+  if (!fits) throw std::logic_error("sley::counting_semaphore: more units than max()");
+}
+
+}  // namespace sley::detail

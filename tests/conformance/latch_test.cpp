@@ -1,0 +1,186 @@
+// latch and barrier: the conditions of [thread.latch] and [thread.barrier].
+#include "support/harness.hpp"
+#include "support/thread_group.hpp"
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <memory>
+#include <stdexcept>
+#include <type_traits>
+#include <utility>
+
+using sley_test::eventually;
+using sley_test::go_until_parked;
+using sley_test::let_others_run;
+using sley_test::rounds;
+
+static_assert(!std::is_copy_constructible_v<sley::latch>);
+static_assert(!std::is_copy_constructible_v<sley::barrier<>>);
+static_assert(!std::is_copy_constructible_v<sley::barrier<>::arrival_token>);
+static_assert(std::is_move_constructible_v<sley::barrier<>::arrival_token>);
+
+GO_TEST(latch, opens_when_the_count_is_zero_and_stays_open) {
+  sley::latch l(3);
+  std::atomic<int> passed{0};
+  for (int i = 0; i < 4; ++i) {
+    go_until_parked([&] {
+      l.wait();
+      ++passed;
+    });
+  }
+  l.count_down(2);
+  EXPECT_FALSE(l.try_wait());
+  let_others_run();
+  EXPECT_EQ(passed, 0);
+  l.arrive_and_wait();
+  EXPECT_TRUE(l.try_wait());
+  EXPECT_TRUE(eventually([&] { return passed == 4; }));
+  l.wait();
+}
+
+GO_TEST(latch, of_nothing_is_open) {
+  sley::latch l(0);
+  EXPECT_TRUE(l.try_wait());
+  l.wait();
+  l.count_down(0);
+}
+
+GO_TEST(latch, misuse_throws_and_changes_nothing) {
+  EXPECT_THROW(sley::latch(-1), std::logic_error);
+  EXPECT_THROW(sley::latch(sley::latch::max() + 1), std::logic_error);
+  sley::latch l(1);
+  EXPECT_THROW(l.count_down(2), std::logic_error);
+  EXPECT_THROW(l.count_down(-1), std::logic_error);
+  EXPECT_FALSE(l.try_wait());
+  l.count_down();
+}
+
+GO_TEST(latch, may_be_destroyed_as_soon_as_all_waits_have_returned) {
+  for (int i = 0; i < rounds(2000); ++i) {
+    auto l = std::make_unique<sley::latch>(2);
+    int done = 0;  // handed over by the latch
+    sley::go([l = l.get(), &done] {
+      done = 1;
+      l->count_down();
+    });
+    l->arrive_and_wait();
+    ASSERT_EQ(done, 1);
+    l.reset();
+  }
+}
+
+FOREIGN_TEST(latch, threads_and_goroutines_wait_for_each_other) {
+  for (int i = 0; i < rounds(100); ++i) {
+    sley::latch l(4);
+    sley_test::thread_group threads;
+    sley::wait_group group;
+    std::atomic<int> arrived{0};
+    const auto work = [&] {
+      ++arrived;
+      l.arrive_and_wait();
+      EXPECT_EQ(arrived, 4);
+    };
+    threads.start(work);
+    threads.start(work);
+    group.go(work);
+    group.go(work);
+    group.wait();
+    threads.join();
+  }
+}
+
+// In each phase all have done their part of the phase before anybody goes on, and the completion
+// runs once, between the last arrival and the first departure.
+template <class Group>
+void phases(Group& group, int participants, int count) {
+  struct counts {
+    std::atomic<int> arrived{0};
+    std::atomic<int> completions{0};
+    int expected = 0;
+  } c;
+  c.expected = participants;
+  auto completion = [&c]() noexcept {
+    EXPECT_EQ(c.arrived, c.expected * (c.completions + 1));
+    ++c.completions;
+  };
+  sley::barrier b(participants, completion);
+  for (int p = 0; p < participants; ++p) {
+    group.go([&, p] {
+      for (int phase = 0; phase < count; ++phase) {
+        ++c.arrived;
+        if ((phase + p) % 3 == 0) {
+          auto token = b.arrive();
+          sley::this_goroutine::yield();
+          b.wait(std::move(token));
+        } else {
+          b.arrive_and_wait();
+        }
+        EXPECT_GE(c.completions, phase + 1);
+        EXPECT_LE(c.completions, phase + 2);
+      }
+    });
+  }
+  group.wait();
+  EXPECT_EQ(c.completions, count);
+}
+
+GO_TEST(barrier, nobody_goes_on_before_all_have_arrived_and_the_completion_has_run) {
+  sley::wait_group group;
+  phases(group, 8, rounds(500));
+}
+
+struct threads {
+  template <class F>
+  void go(F f) {
+    group.start(f);
+  }
+  void wait() { group.join(); }
+  sley_test::thread_group group;
+};
+
+FOREIGN_TEST(barrier, phases_of_threads) {
+  threads group;
+  phases(group, 4, rounds(200));
+}
+
+GO_TEST(barrier, the_completion_may_park) {
+  sley::chan<void> go_on;
+  auto completion = [go_on]() noexcept { go_on.receive(); };
+  sley::barrier b(1, completion);
+  std::atomic<bool> passed{false};
+  go_until_parked([&] {
+    b.arrive_and_wait();
+    passed = true;
+  });
+  EXPECT_FALSE(passed);
+  go_on.close();
+  EXPECT_TRUE(eventually([&] { return passed.load(); }));
+}
+
+GO_TEST(barrier, who_drops_is_not_expected_any_more) {
+  sley::barrier<> b(3);
+  b.arrive_and_drop();
+  auto token = b.arrive(2);
+  b.wait(std::move(token));
+  auto next = b.arrive();
+  EXPECT_THROW((void)b.arrive(2), std::logic_error) << "only one is left in this phase";
+  auto last = b.arrive();
+  b.wait(std::move(next));
+  b.wait(std::move(last));
+}
+
+GO_TEST(barrier, a_token_of_the_phase_before_does_not_wait) {
+  sley::barrier<> b(1);
+  auto token = b.arrive();
+  b.wait(std::move(token));
+}
+
+GO_TEST(barrier, misuse_throws_and_changes_nothing) {
+  EXPECT_THROW(sley::barrier<>(-1), std::logic_error);
+  sley::barrier<> b(2);
+  EXPECT_THROW((void)b.arrive(0), std::logic_error);
+  EXPECT_THROW((void)b.arrive(3), std::logic_error);
+  auto token = b.arrive(2);
+  b.wait(std::move(token));
+}
