@@ -1,6 +1,8 @@
 // What <sley/context.hpp> makes of the tree of contexts.
 #include <sley/context.hpp>
 
+#include <sley/go.hpp>
+
 #include "runtime/enter.hpp"
 #include "sync/context_tree.hpp"
 #include "sync/start_from_timer.hpp"

@@ -16,7 +16,7 @@
 #include <sley/chan.hpp>
 #include <sley/context.hpp>
 #include <sley/detail/atomic.hpp>
-#include <sley/sync.hpp>
+#include <sley/mutex.hpp>
 
 #include <cstdint>
 #include <exception>
