@@ -3,50 +3,100 @@
 
 #include <sley/detail/atomic.hpp>
 #include <sley/detail/config.hpp>
+#include <sley/detail/deadline.hpp>
 #include <sley/detail/wait_list.hpp>
 
+#include <chrono>
 #include <cstdint>
+#include <optional>
 
 namespace sley {
 
-// A lock that parks. Meets the standard's Mutex requirements (works in std::lock_guard and
-// std::unique_lock). Not recursive. It may be unlocked by another goroutine than the one that
-// locked it, as Go's sync.Mutex, and must not be destroyed while held or waited for.
+namespace sync {
+class timed_waiter;
+}
+
+// A lock that parks a goroutine and blocks a foreign thread. Meets the standard's TimedMutex
+// requirements (works in std::lock_guard, std::unique_lock and std::scoped_lock). Not recursive. It
+// may be unlocked by another goroutine than the one that locked it, as Go's sync.Mutex. Destroying
+// it while it is held or waited for is an error, which debug builds report.
+//
+// Waiters are served in order, but a running goroutine may overtake one that has been woken and
+// does not run yet, which is many times faster. One that has waited for more than a millisecond is
+// not overtaken any more: the lock is handed to it, and to those behind it, until one has waited for
+// less. From Go's sync.Mutex.
 class SLEY_API mutex {
  public:
   constexpr mutex() noexcept = default;
   mutex(const mutex&) = delete;
   mutex& operator=(const mutex&) = delete;
+#ifdef SLEY_DEBUG_CHECKS
+  ~mutex() { check_unused(); }
+#endif
 
-  // Parks until the lock is free. Waiters are served in order, but a running goroutine may overtake
-  // one that has been woken and does not run yet.
   void lock() {
     std::uint32_t unlocked = 0;
-    if (!state_.cas_acquire(unlocked, locked, "MX-1")) lock_slow();
+    if (!state_.cas_acquire(unlocked, locked, "MX-1")) lock_slow(detail::no_deadline);
   }
-  // Never parks.
+  // Never parks. False if somebody has it; never for another reason.
   bool try_lock() noexcept {
-    std::uint32_t expected = state_.load_relaxed();  // a hint: the cas decides
-    return (expected & locked) == 0 && state_.cas_acquire(expected, expected | locked, "MX-1");
+    std::uint32_t seen = state_.load_relaxed();  // the cas decides
+    while ((seen & locked) == 0) {               // ends: each failure means that it has changed
+      if (state_.cas_acquire(seen, seen | locked, "MX-1")) return true;
+    }
+    return false;
+  }
+  // False if it could not be had until then. Throws std::bad_alloc.
+  template <class Rep, class Period>
+  bool try_lock_for(const std::chrono::duration<Rep, Period>& d) {
+    return try_lock() || lock_slow(detail::deadline_in(d));
+  }
+  template <class Clock, class Duration>
+  bool try_lock_until(const std::chrono::time_point<Clock, Duration>& t) {
+    return try_lock() || detail::wait_until_time(t, [this](std::int64_t deadline_ns) {
+             return lock_slow(deadline_ns);
+           });
   }
   // Never parks. Unlocking an unlocked mutex is a fatal error, as in Go.
   void unlock() noexcept {
     std::uint32_t held = locked;
-    if (!state_.cas_release(held, 0, "MX-1")) unlock_slow();
+    if (!state_.cas_release(held, 0, "MX-1")) unlock_slow(held);
   }
 
  private:
   static constexpr std::uint32_t locked = 1;
   static constexpr std::uint32_t contended = 2;  // somebody is, or may be, in waiters_
+  static constexpr std::uint32_t woken = 4;      // somebody is on the way to take it
+  static constexpr std::uint32_t starving = 8;   // it is handed over: locked all the time
 
-  void lock_slow();
-  bool take_or_mark() noexcept;
-  void unlock_slow() noexcept;
+  struct attempt;
+  enum class outcome;
 
-  // MX-1  The critical section is handed over: cas_release to unlocked in unlock <-> cas_acquire to
-  //       locked in lock and try_lock.
-  detail::atomic<std::uint32_t> state_;  // [atomic MX-1]
+  // False: the time was up.
+  bool lock_slow(std::int64_t deadline_ns);
+  bool spin(attempt& a) noexcept;
+  bool take(const attempt& a) noexcept;
+  bool take_or_mark(attempt& a) noexcept;
+  outcome wait(attempt& a);
+  void arm(std::optional<sync::timed_waiter>& timed, attempt& a);
+  bool give_back(const attempt& a) noexcept;
+  void stop_waiting() noexcept;
+  void unlock_slow(std::uint32_t seen) noexcept;
+  bool hand_on() noexcept;
+  void check_unused() const noexcept;
+
+  // MX-1  The critical section is handed over: cas_release or exchange_release to unlocked, or to
+  //       a waiter, in unlock <-> cas_acquire to locked in lock and try_lock, or load_acquire of
+  //       who it was handed to.
+  // MX-2  Who is in waiters_ has set `contended` with their lock held, while the mutex was locked;
+  //       it is cleared with that lock held while nobody is there. So an unlock that does not see
+  //       it has nobody to wake, and one that sees it finds a waiter, whose need keeps the mutex
+  //       alive.
+  detail::atomic<std::uint32_t> state_;  // [atomic MX-1, MX-2]
   detail::wait_list waiters_;
 };
+
+// The standard's other name for it.
+using timed_mutex = mutex;
 
 }  // namespace sley

@@ -1,46 +1,194 @@
-// The slow paths of mutex.
+// The slow paths of mutex. From Go's sync.Mutex.
 //
-// While the list's lock is held, `contended` is set exactly if somebody is in the list. So an
-// unlock that saw it finds a waiter, whose need keeps the mutex alive until it is woken.
+// `woken` is set while one waiter that was woken, or one who spins, has neither taken the lock nor
+// begun to wait: then an unlock wakes nobody else. `starving` is set only while the mutex is locked,
+// and until it is cleared an unlock hands the lock to the first in line instead of freeing it.
 #include <sley/mutex.hpp>
 
 #include "base/check.hpp"
+#include "platform/decisions.hpp"
 #include "runtime/enter.hpp"
+#include "runtime/sched_state.hpp"
 #include "runtime/wait_reason.hpp"
+#include "sync/timed_waiter.hpp"
+
+#include <new>
+#include <optional>
 
 namespace sley {
 
-void mutex::lock_slow() {
-  rt::enter();
-  for (bool was_woken = false;; was_woken = true) {  // ends when a cas takes the lock
-    waiters_.guard().acquire();
-    if (take_or_mark()) break;
-    waiters_.park(rt::wait::mutex_lock, was_woken);
-  }
-  waiters_.guard().release();
-  rt::leave();
+namespace {
+
+constexpr std::int64_t starving_after_ns = 1'000'000;
+// A critical section is over in this time if it is worth spinning for.
+constexpr int spins = 4;
+constexpr int pauses_a_spin = 30;
+
+// Somebody else runs, perhaps the holder, and nobody waits for this processor.
+bool can_spin() noexcept {
+  const rt::processor* p = rt::current_machine()->p;
+  if (p == nullptr || rt::has_local_work(p)) return false;
+  const std::uint32_t resting = rt::sched.gate.idle() + rt::sched.gate.searching();
+  return resting + 1 < rt::sched.procs.load_relaxed();
 }
 
-// Requires the list's lock. True if the mutex is ours, else it is marked contended.
-bool mutex::take_or_mark() noexcept {
+}  // namespace
+
+struct mutex::attempt {
+  std::int64_t deadline_ns;
+  std::int64_t since_ns = 0;  // when it began to wait; 0: not yet
+  bool is_woken = false;      // `woken` is set on its account
+  bool is_starving = false;   // it has waited for too long
+};
+
+enum class mutex::outcome { again, has_it, too_late };
+
+bool mutex::lock_slow(std::int64_t deadline_ns) {
+  rt::enter();
+  attempt a{.deadline_ns = deadline_ns};
+  outcome result = spin(a) || take(a) ? outcome::has_it : outcome::again;
+  while (result == outcome::again) result = wait(a);
+  rt::leave();
+  return result == outcome::has_it;
+}
+
+bool mutex::spin(attempt& a) noexcept {
+  if (!can_spin()) return false;
+  for (int i = 0; i < spins; ++i) {
+    std::uint32_t seen = state_.load_relaxed();  // the cas decides
+    if ((seen & locked) == 0 && take(a)) return true;
+    if ((seen & starving) != 0) return false;
+    if (!a.is_woken && (seen & (woken | contended)) == contended) {
+      a.is_woken = state_.cas_relaxed(seen, seen | woken);  // hands nothing over
+    }
+    for (int pauses = pauses_a_spin; pauses > 0; --pauses) detail::cpu_relax();
+  }
+  return false;
+}
+
+bool mutex::take(const attempt& a) noexcept {
+  const std::uint32_t mine = a.is_woken ? woken : 0;
   std::uint32_t seen = state_.load_relaxed();  // the cas decides
-  for (;;) {  // ends: each failure means that somebody locked or unlocked
-    if ((seen & locked) == 0) {
-      if (state_.cas_acquire(seen, seen | locked, "MX-1")) return true;
-    } else if (state_.cas_acquire(seen, seen | contended, "MX-1")) {
-      return false;
+  while ((seen & locked) == 0) {               // ends: each failure means that it has changed
+    if (state_.cas_acquire(seen, (seen | locked) & ~mine, "MX-1")) return true;
+  }
+  return false;
+}
+
+// Requires the list's lock. False: it is marked that somebody waits.
+bool mutex::take_or_mark(attempt& a) noexcept {
+  const std::uint32_t mine = a.is_woken ? woken : 0;
+  const std::uint32_t marks = contended | (a.is_starving ? starving : 0);
+  while (!take(a)) {                             // ends: each failure means that it has changed
+    std::uint32_t seen = state_.load_relaxed();  // the cas decides
+    if ((seen & locked) == 0 || !state_.cas_acq_rel(seen, (seen | marks) & ~mine, "MX-2")) continue;
+    a.is_woken = false;
+    return false;
+  }
+  return true;
+}
+
+mutex::outcome mutex::wait(attempt& a) {
+  std::optional<sync::timed_waiter> timed;
+  if (a.deadline_ns != detail::no_deadline) arm(timed, a);
+  waiters_.guard().acquire();
+  if (take_or_mark(a)) {
+    waiters_.guard().release();
+    return outcome::has_it;
+  }
+  const bool is_first_in_line = a.since_ns != 0;
+  if (!is_first_in_line) a.since_ns = platform::now_ns();
+  bool is_told = false;
+  if (!timed) {
+    is_told = waiters_.park(rt::wait::mutex_lock, is_first_in_line);
+  } else if (timed->park(waiters_, rt::wait::mutex_lock, is_first_in_line)) {
+    is_told = timed->was_told();
+  } else {
+    stop_waiting();
+    return outcome::too_late;
+  }
+  a.is_starving = platform::now_ns() - a.since_ns > starving_after_ns;
+  if (!is_told) {
+    a.is_woken = true;
+    return take(a) ? outcome::has_it : outcome::again;
+  }
+  static_cast<void>(state_.load_acquire("MX-1"));  // told by hand_on()
+  if (!a.is_starving) state_.and_acq_rel(~starving, "MX-2");
+  return outcome::has_it;
+}
+
+// Without memory for a timer, who was woken lets somebody else be woken.
+void mutex::arm(std::optional<sync::timed_waiter>& timed, attempt& a) {
+  try {
+    timed.emplace(a.deadline_ns);
+  } catch (const std::bad_alloc&) {  // we are out of the runtime
+    const bool owes_a_wake = a.is_woken && give_back(a);
+    if (owes_a_wake) unlock();
+    throw;
+  }
+}
+
+// `woken` is cleared; true: the lock was free, and is taken.
+bool mutex::give_back(const attempt& a) noexcept {
+  for (;;) {  // ends: each failure means that it has changed
+    if (take(a)) return true;
+    std::uint32_t seen = state_.load_relaxed();  // the cas decides
+    if ((seen & locked) != 0 && state_.cas_relaxed(seen, seen & ~woken)) return false;
+  }
+}
+
+// The time was up, and the waiter is not in the list any more.
+void mutex::stop_waiting() noexcept {
+  const detail::lock_guard guard(waiters_.guard());
+  if (waiters_.is_empty()) state_.and_acq_rel(~(contended | starving), "MX-2");
+}
+
+void mutex::unlock_slow(std::uint32_t seen) noexcept {
+  while ((seen & locked) != 0) {  // ends: each round frees it or finds that it has changed
+    const bool has_nobody_to_wake = (seen & contended) == 0 || (seen & (woken | starving)) == woken;
+    if (has_nobody_to_wake) {
+      if (state_.cas_release(seen, seen & ~locked, "MX-1")) return;
+    } else {
+      if (hand_on()) return;
+      seen = state_.load_relaxed();  // the cas decides
     }
   }
+  base::fatal("sley: unlock of unlocked mutex");
 }
 
-void mutex::unlock_slow() noexcept {
-  if ((state_.load_relaxed() & locked) == 0) base::fatal("sley: unlock of unlocked mutex");
-  rt::enter();
+// Wakes the first in line, or tells it that it has the lock. False, and nothing happened, if nobody
+// waits any more; then nobody else may need the mutex, and its list is not touched once it is free.
+bool mutex::hand_on() noexcept {
+  rt::machine* m = rt::enter();
   waiters_.guard().acquire();
-  const bool more = waiters_.has_more_than_one();
-  state_.exchange_release(more ? contended : 0, "MX-1");
-  waiters_.wake_one_and_release();
-  rt::leave();
+  std::uint32_t seen = state_.load_relaxed();  // but for `woken`, it changes under the list's lock
+  if ((seen & contended) == 0) {
+    waiters_.guard().release();
+    rt::leave(m);
+    return false;
+  }
+  detail::chosen_waiters chosen;
+  waiters_.choose(1, chosen);
+  const bool is_handed_over = chosen.first != nullptr && (seen & starving) != 0;
+  if (is_handed_over) chosen.first->is_told = true;
+  const std::uint32_t kept = waiters_.is_empty() ? 0 : contended | (seen & starving);
+  for (bool is_done = false; !is_done;) {  // ends: `woken` is set once at most meanwhile
+    std::uint32_t next = (seen & woken) | kept;
+    if (is_handed_over) {
+      next |= locked;
+    } else {
+      next = (next & ~starving) | (chosen.first != nullptr ? woken : 0);
+    }
+    is_done = state_.cas_release(seen, next, "MX-1");
+  }
+  waiters_.release_and_wake(chosen);
+  rt::leave(m);
+  return true;
+}
+
+void mutex::check_unused() const noexcept {
+  if ((state_.load_relaxed() & (locked | contended)) != 0)
+    base::fatal("sley: a mutex is destroyed while it is locked");
 }
 
 }  // namespace sley

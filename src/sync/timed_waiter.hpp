@@ -33,6 +33,7 @@ struct list_waiter {
   list_waiter* previous = nullptr;    // [lock: the list's]
   rt::goroutine* g = nullptr;         // [const]
   sync::wake_claim* claim = nullptr;  // [const] null: it is parked, and has no deadline
+  bool is_told = false;               // [lock: the list's] set by who has chosen it
 };
 
 }  // namespace sley::detail
@@ -50,6 +51,9 @@ class timed_waiter {
 
   // Once only, with the list's lock held, which it lets go. False: the time is up.
   [[nodiscard]] bool park(detail::wait_list& list, const char* reason, bool first_in_line = false);
+
+  // Once it was chosen: has that one told it something?
+  bool was_told() const noexcept { return node_.is_told; }
 
   // With the list's lock held, which it lets go.
   void get_in_line(detail::wait_list& list) noexcept;

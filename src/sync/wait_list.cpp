@@ -36,11 +36,12 @@ void append(chosen_waiters& chosen, list_waiter* w) noexcept {
 
 }  // namespace
 
-void wait_list::park(const char* reason, bool first_in_line) {
+bool wait_list::park(const char* reason, bool first_in_line) {
   list_waiter self;
   self.g = rt::current_machine()->g;
   push(&self, first_in_line);
   rt::park_and_release(reason, lock_);  // WL-1
+  return self.is_told;
 }
 
 bool wait_list::wake_one_and_release() noexcept {

@@ -29,8 +29,9 @@ class SLEY_API wait_list {
   bool has_more_than_one() const noexcept { return first_ != nullptr && first_ != last_; }
 
   // Called with guard() held; parks and lets it go. Returns after a wake_ call chose this waiter.
-  // `first_in_line` puts it at the front, for a waiter that was woken and found nothing.
-  void park(const char* reason, bool first_in_line = false);
+  // `first_in_line` puts it at the front, for a waiter that was woken and found nothing. True: who
+  // chose it has told it something (list_waiter::is_told).
+  bool park(const char* reason, bool first_in_line = false);
 
   // Called with guard() held, which they let go before anybody is made runnable. wake_one: false if
   // there was nobody, or only such as have timed out.
