@@ -246,6 +246,7 @@ std::size_t descriptor::write_all(std::span<const iovec> buffers,
   std::size_t done = 0;
   io::cursor cursor(buffers);
   io::turn turn(watched_, watched_->writing);
+  turn.more_to_come();  // whatever ends it: an error is told to the next as well
   while (!cursor.is_at_end()) {
     const std::span<const iovec> window = cursor.window();
     const long n = io::call_in_turn(
@@ -255,7 +256,6 @@ std::size_t descriptor::write_all(std::span<const iovec> buffers,
     cursor.advance(static_cast<std::size_t>(n));
     if (watched_->is_polled && std::cmp_less(n, io::bytes_in(window))) turn.wait();
   }
-  turn.more_to_come();
   return done;
 }
 

@@ -74,9 +74,11 @@ GO_TEST(os, a_pipe_carries_bytes_to_its_end) {
 GO_TEST(os, a_pipe_without_a_reader_is_broken) {
   pipe_ends p = sley::os::pipe();
   p.reader.close();
-  std::error_code error;
-  p.writer.write_all(bytes_of("x"), error);
-  EXPECT_EQ(error, std::errc::broken_pipe);
+  for (int i = 0; i < 3; ++i) {  // each time anew, and no event tells it
+    std::error_code error;
+    p.writer.write_all(bytes_of("x"), error);
+    EXPECT_EQ(error, std::errc::broken_pipe);
+  }
 }
 
 GO_TEST(os, a_writer_waits_while_the_pipe_is_full) {
