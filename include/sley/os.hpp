@@ -1,5 +1,5 @@
-// Files, pipes, processes and descriptors of other libraries for goroutines. From Go's os and
-// os/exec.
+// Files, pipes, processes, signals and descriptors of other libraries for goroutines. From Go's os,
+// os/exec and os/signal.
 //
 // What can be waited for (pipes, terminals, devices) parks the goroutine until it is ready. Regular
 // files are never "not ready": their calls are announced as blocking (see <sley/runtime.hpp>), so
@@ -10,8 +10,10 @@
 #pragma once
 
 #include <sley/chan.hpp>
+#include <sley/context.hpp>
 #include <sley/detail/config.hpp>
 #include <sley/detail/io_object.hpp>
+#include <sley/signal.hpp>
 #include <sley/time.hpp>
 
 #include <cstddef>
@@ -163,6 +165,9 @@ class SLEY_API process {
   exit_status wait(std::error_code& error) const;
   // The same, given up at that time: std::errc::timed_out. The process goes on.
   exit_status wait(time_point deadline, std::error_code& error) const;
+  // The same, given up when the context ends, with its error.
+  exit_status wait(const context& ctx) const;
+  exit_status wait(const context& ctx, std::error_code& error) const;
   // Is closed when it has ended, for select. Nil if it was never started.
   recv_chan<void> ended() const noexcept;
 
@@ -173,14 +178,16 @@ class SLEY_API process {
 
  private:
   struct child;
+  exit_status status(std::error_code& error) const;
+
   std::shared_ptr<const child> child_;
   file stdin_, stdout_, stderr_;
 };
 
 struct run_limits {
-  std::string_view input = {};              // what it can read, unless its input is redirected
-  std::size_t output_bytes = 64UL << 20;    // of each stream; what is more is lost
-  time_point deadline = time_point::max();  // it is killed then: std::errc::timed_out
+  std::string_view input = {};            // what it can read, unless its input is redirected
+  std::size_t output_bytes = 64UL << 20;  // of each stream; what is more is lost
+  context ctx = {};                       // when it ends the process is killed; its error is ours
 };
 
 struct run_result {

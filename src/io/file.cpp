@@ -1,4 +1,6 @@
 // Files and pipes. From Go's os.File.
+#include "io/file.hpp"
+
 #include <sley/os.hpp>
 
 #include "io/perform.hpp"
@@ -11,11 +13,7 @@
 
 #include <string>
 
-namespace sley::os {
-
-using detail::descriptor;
-using detail::io_kind;
-using detail::throwing;
+namespace sley::io {
 
 namespace {
 
@@ -24,12 +22,24 @@ bool is_pipe_expected() noexcept {
   return m != nullptr && m->writes_to_pipe.load_relaxed();
 }
 
+}  // namespace
+
 void expect_broken_pipes() noexcept {
   [[maybe_unused]] static const bool is_done = [] {
     platform::install_pipe_handler(&is_pipe_expected);
     return true;
   }();
 }
+
+}  // namespace sley::io
+
+namespace sley::os {
+
+using detail::descriptor;
+using detail::io_kind;
+using detail::throwing;
+
+namespace {
 
 io_kind kind_of(int fd, std::error_code& error) noexcept {
   struct stat status = {};
@@ -50,7 +60,7 @@ descriptor take_over(int fd, std::error_code& error) noexcept {
     return {};
   }
   if (kind == io_kind::regular) return {fd, kind, error};
-  if (kind == io_kind::pipe) expect_broken_pipes();
+  if (kind == io_kind::pipe) io::expect_broken_pipes();
   // A duplicate, should it turn out that this device can't be waited for (/dev/null).
   const int spare = kind == io_kind::device ? ::fcntl(fd, F_DUPFD_CLOEXEC, 0) : -1;
   if (kind != io_kind::device && !io::make_non_blocking(fd, error)) {

@@ -264,25 +264,38 @@ recv_chan<void> process::ended() const noexcept {
   return child_ == nullptr ? recv_chan<void>() : recv_chan<void>(child_->ended);
 }
 
-exit_status process::wait(time_point deadline, std::error_code& error) const {
-  error.clear();
-  if (child_ == nullptr) {
-    error = std::make_error_code(std::errc::no_child_process);
-    return {};
-  }
-  if (deadline == time_point::max()) {
-    child_->ended.receive();
-  } else if (child_->ended.try_receive_for(deadline - time_point::clock::now()) ==
-             chan_status::timeout) {
-    error = std::make_error_code(std::errc::timed_out);
-    return {};
-  }
-  error = child_->error;
-  return child_->status;
+// Once it has ended.
+exit_status process::status(std::error_code& error) const {
+  error = child_ == nullptr ? std::make_error_code(std::errc::no_child_process) : child_->error;
+  return child_ == nullptr ? exit_status() : child_->status;
 }
-exit_status process::wait(std::error_code& error) const { return wait(time_point::max(), error); }
+
+exit_status process::wait(std::error_code& error) const {
+  if (child_ != nullptr) child_->ended.receive();
+  return status(error);
+}
 exit_status process::wait() const {
   return throwing("sley: wait", [this](std::error_code& e) { return wait(e); });
+}
+
+exit_status process::wait(time_point deadline, std::error_code& error) const {
+  if (child_ == nullptr ||
+      child_->ended.try_receive_for(deadline - time_point::clock::now()) != chan_status::timeout) {
+    return status(error);
+  }
+  error = std::make_error_code(std::errc::timed_out);
+  return {};
+}
+
+exit_status process::wait(const context& ctx, std::error_code& error) const {
+  if (child_ == nullptr || select(on_receive(child_->ended), on_receive(ctx.done())) == 0) {
+    return status(error);
+  }
+  error = ctx.error();
+  return {};
+}
+exit_status process::wait(const context& ctx) const {
+  return throwing("sley: wait", [&](std::error_code& e) { return wait(ctx, e); });
 }
 
 void process::kill(int signal, std::error_code& error) const noexcept {

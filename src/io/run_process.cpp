@@ -1,4 +1,6 @@
 // A process from its start to its end, with what it writes. From Go's Cmd.Output.
+#include <sley/chan.hpp>
+#include <sley/context.hpp>
 #include <sley/os.hpp>
 #include <sley/sync.hpp>
 
@@ -13,8 +15,8 @@ namespace sley::os {
 
 namespace {
 
-// To the end, or until the deadline. What is more than the limit is read all the same: the process
-// is not to wait for us. True: some was lost.
+// To the end. What is more than the limit is read all the same: the process is not to wait for us.
+// True: some was lost.
 bool collect(const file& from, std::size_t limit, std::string& into, std::error_code& error) {
   std::array<std::byte, 16 * 1024> buffer;
   bool has_lost = false;
@@ -32,7 +34,6 @@ void talk(process& p, const run_limits& limits, run_result& result, std::error_c
   std::error_code of_errors;
   bool has_lost_errors = false;
   if (p.stdin_pipe().is_open()) {
-    p.stdin_pipe().set_deadline(limits.deadline);
     group.go([&] {
       std::error_code ignored;  // it need not read all
       p.stdin_pipe().write_all(std::as_bytes(std::span(limits.input)), ignored);
@@ -40,19 +41,43 @@ void talk(process& p, const run_limits& limits, run_result& result, std::error_c
     });
   }
   if (p.stderr_pipe().is_open()) {
-    p.stderr_pipe().set_deadline(limits.deadline);
     group.go([&] {
       has_lost_errors = collect(p.stderr_pipe(), limits.output_bytes, result.errors, of_errors);
     });
   }
   if (p.stdout_pipe().is_open()) {
-    p.stdout_pipe().set_deadline(limits.deadline);
     result.is_truncated = collect(p.stdout_pipe(), limits.output_bytes, result.output, error);
   }
   group.wait();
   if (!error) error = of_errors;
   result.is_truncated = result.is_truncated || has_lost_errors;
 }
+
+// While it lives, the end of a context is that of the process and of its pipes, which others may
+// hold open.
+class killer {
+ public:
+  killer(const context& ctx, process& p)
+      : ctx_(ctx), callback_(after_func(ctx, [this, &p] { kill(p); })) {}
+  ~killer() {
+    const bool has_begun = !callback_.stop() && ctx_.error();  // the background never ends
+    if (has_begun) has_run_.receive();
+  }
+  killer(const killer&) = delete;
+  killer& operator=(const killer&) = delete;
+
+ private:
+  void kill(process& p) noexcept {
+    std::error_code ignored;  // it may have ended meanwhile
+    p.kill(SIGKILL, ignored);
+    for (file* f : {&p.stdin_pipe(), &p.stdout_pipe(), &p.stderr_pipe()}) f->close(ignored);
+    has_run_.close();
+  }
+
+  const context& ctx_;
+  chan<void> has_run_;
+  context_callback callback_;
+};
 
 }  // namespace
 
@@ -61,18 +86,17 @@ run_result run(const command& what, const run_limits& limits, std::error_code& e
   if (!limits.input.empty() && c.input.is_inherited()) c.input = redirect::pipe();
   if (c.output.is_inherited()) c.output = redirect::pipe();
   if (c.errors.is_inherited()) c.errors = redirect::pipe();
-  process p = process::start(c, error);
   run_result result;
+  error = limits.ctx.error();
   if (error) return result;
+  process p = process::start(c, error);
+  if (error) return result;
+  const killer killer(limits.ctx, p);
   talk(p, limits, result, error);
   std::error_code of_wait;
-  result.status = p.wait(limits.deadline, of_wait);
-  if (of_wait == std::errc::timed_out) {
-    std::error_code ignored;  // it may have ended meanwhile
-    p.kill(SIGKILL, ignored);
-    result.status = p.wait(ignored);
-  }
+  result.status = p.wait(of_wait);
   if (!error) error = of_wait;
+  if (limits.ctx.error()) error = limits.ctx.error();
   return result;
 }
 

@@ -3,6 +3,7 @@
 #include "support/connections.hpp"
 #include "support/harness.hpp"
 
+#include <sley/context.hpp>
 #include <sley/net.hpp>
 #include <sley/os.hpp>
 
@@ -30,6 +31,7 @@ using sley::os::redirect;
 using sley::os::run;
 using sley_test::bytes_of;
 using sley_test::eventually;
+using sley_test::go_until_parked;
 using sley_test::let_others_run;
 using sley_test::rounds;
 using namespace std::chrono_literals;
@@ -274,9 +276,19 @@ GO_TEST(process, wait_parks_and_any_number_may_wait) {
   std::error_code error;
   EXPECT_FALSE(p.wait(in(5ms), error).exited());
   EXPECT_EQ(error, std::errc::timed_out);
+  const auto [ctx, cancel] = sley::with_cancel(sley::context::background());
+  go_until_parked([&p, ctx = ctx, &waited] {
+    std::error_code canceled;
+    p.wait(ctx, canceled);
+    EXPECT_EQ(canceled, sley::context_errc::canceled);
+    ++waited;
+  });
+  cancel();
+  EXPECT_TRUE(eventually([&] { return waited == 1; }));
   p.stdin_pipe().close();
   group.wait();
-  EXPECT_EQ(waited, 6);
+  EXPECT_EQ(waited, 7);
+  EXPECT_TRUE(p.wait(sley::context::background()).success());
   EXPECT_TRUE(p.wait(in(-1s), error).success()) << "it has ended";
   EXPECT_FALSE(error);
 }
@@ -366,9 +378,10 @@ GO_TEST(process, run_feeds_what_it_reads) {
 }
 
 // F9.
-GO_TEST(process, run_kills_it_at_the_deadline) {
+GO_TEST(process, run_kills_it_when_the_context_ends) {
   std::error_code error;
-  const auto result = run(shell("echo begun; exec sleep 1000"), {.deadline = in(50ms)}, error);
+  const auto [ctx, cancel] = sley::with_timeout(sley::context::background(), 50ms);
+  const auto result = run(shell("echo begun; exec sleep 1000"), {.ctx = ctx}, error);
   EXPECT_EQ(error, std::errc::timed_out);
   EXPECT_EQ(result.status.signal(), SIGKILL);
   EXPECT_THROW(run({.program = "/nonexistent/sley"}), std::system_error);

@@ -1,0 +1,203 @@
+// Signals as values of channels. From Go's os/signal and sigqueue.go.
+//
+// The handler puts a signal's bit into a word and writes to an eventfd. A goroutine reads that, and
+// sends the signals in the word to the channels that want them. Whoever takes a channel off does
+// the same first, so what has come before is not lost.
+#include <sley/signal.hpp>
+
+#include <sley/go.hpp>
+#include <sley/select.hpp>
+#include <sley/sync.hpp>
+
+#include "io/file.hpp"
+#include "io/perform.hpp"
+#include "platform/signals.hpp"
+
+#include <sys/eventfd.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <bit>
+#include <csignal>
+#include <cstdint>
+#include <mutex>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace sley::os {
+
+namespace {
+
+using signal_set = std::uint64_t;
+
+struct subscription {
+  send_chan<int> channel;
+  signal_set signals;
+};
+
+// Signals that have come and that nobody has taken.
+//   SG-1  The handler adds a bit and then writes to the event; the relay reads the event and then
+//         takes the word: or_acq_rel in on_signal <-> exchange_acq_rel in deliver. A bit that comes
+//         too late for that is followed by an event that comes later than the read.
+detail::atomic<signal_set> arrived;  // [atomic SG-1]
+int event_number = -1;               // [const] before the first handler; never closed
+
+struct relay {
+  mutex lock;
+  detail::descriptor event;                 // [const] once the number is set
+  std::vector<subscription> subscriptions;  // [lock: lock]
+  signal_set handled = 0;                   // [lock: lock]
+  bool is_running = false;                  // [lock: lock] there is a goroutine
+
+  void open();
+  void run();
+  void deliver();
+  void take_off(signal_set signals, const send_chan<int>* channel);
+  void release(signal_set signals);
+};
+
+relay& the_relay() {
+  static auto* const instance = new relay;  // goroutines and handlers may use it to the end
+  return *instance;
+}
+
+void ring() noexcept {
+  const std::uint64_t one = 1;
+  // It can't fail but for being full, and then it is read all the same.
+  static_cast<void>(::write(event_number, &one, sizeof one) + 0);
+}
+
+void on_signal(int signal) noexcept {
+  arrived.or_acq_rel(signal_set{1} << (signal - 1), "SG-1");
+  ring();
+}
+
+signal_set bit_of(int signal) {
+  if (!platform::may_handle_signal(signal)) {
+    throw std::invalid_argument("sley: signal " + std::to_string(signal) + " is not to be handled");
+  }
+  return signal_set{1} << (signal - 1);
+}
+
+template <class F>
+void for_each(signal_set signals, F f) {
+  for (; signals != 0; signals &= signals - 1) f(std::countr_zero(signals) + 1);
+}
+
+void relay::open() {
+  if (event_number >= 0) return;
+  detail::throwing("sley: notify", [this](std::error_code& e) {
+    const long fd =
+        io::attempt([](int flags) { return ::eventfd(0, flags); }, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (!io::is_success(fd, e)) return;
+    event = detail::descriptor(static_cast<int>(fd), detail::io_kind::device, e);
+    if (!e) event_number = static_cast<int>(fd);
+  });
+}
+
+// The goroutine, as long as there is anything to handle.
+void relay::run() {
+  for (;;) {
+    std::uint64_t count = 0;
+    const iovec whole = {&count, sizeof count};
+    std::error_code ignored;  // it is never closed
+    event.read_some({&whole, 1}, ignored);
+    std::lock_guard guard(lock);
+    deliver();
+    if (handled == 0) {
+      is_running = false;
+      return;
+    }
+  }
+}
+
+// Requires the lock.
+void relay::deliver() {
+  for_each(arrived.exchange_acq_rel(0, "SG-1"), [this](int signal) {
+    for (const subscription& s : subscriptions) {
+      if ((s.signals >> (signal - 1) & 1) == 0) continue;
+      s.channel.try_send(int{signal});
+    }
+  });
+}
+
+// These have no channel any more. Requires the lock.
+void relay::release(signal_set signals) {
+  for_each(signals & handled, &platform::restore_signal);
+  handled &= ~signals;
+  if (handled == 0 && is_running) ring();
+}
+
+// From one channel, or from all. Requires the lock.
+void relay::take_off(signal_set signals, const send_chan<int>* channel) {
+  deliver();
+  signal_set left = 0;
+  for (subscription& s : subscriptions) {
+    if (channel == nullptr || s.channel == *channel) s.signals &= ~signals;
+    left |= s.signals;
+  }
+  std::erase_if(subscriptions, [](const subscription& s) { return s.signals == 0; });
+  release(handled & ~left);
+}
+
+}  // namespace
+
+void notify(const send_chan<int>& channel, std::initializer_list<int> signals) {
+  if (!channel) throw std::logic_error("sley: notify with the nil channel");
+  signal_set wanted = 0;
+  for (const int signal : signals) wanted |= bit_of(signal);
+  relay& r = the_relay();
+  std::lock_guard guard(r.lock);
+  r.open();
+  if ((wanted & bit_of(SIGPIPE)) != 0) io::expect_broken_pipes();  // what it goes back to
+  r.subscriptions.push_back({channel, wanted});
+  for_each(wanted & ~r.handled, [&](int signal) {
+    platform::handle_signal(signal, &on_signal);
+    r.handled |= bit_of(signal);
+  });
+  if (r.is_running || r.handled == 0) return;
+  go(go_options{.name = "signals"}, [&r] { r.run(); });
+  r.is_running = true;
+}
+
+void stop_notify(const send_chan<int>& channel) {
+  relay& r = the_relay();
+  std::lock_guard guard(r.lock);
+  r.take_off(~signal_set{0}, &channel);
+}
+
+void ignore_signal(int signal) {
+  const signal_set bit = bit_of(signal);
+  relay& r = the_relay();
+  std::lock_guard guard(r.lock);
+  r.take_off(bit, nullptr);
+  platform::ignore_signal(signal);
+}
+
+void reset_signal(int signal) {
+  const signal_set bit = bit_of(signal);
+  relay& r = the_relay();
+  std::lock_guard guard(r.lock);
+  r.take_off(bit, nullptr);
+  platform::restore_signal(signal);
+}
+
+std::pair<context, cancel_function> notify_context(const context& parent,
+                                                   std::initializer_list<int> signals) {
+  const chan<int> came(1);
+  auto [ctx, end] = with_cancel_cause(parent);
+  notify(came, signals);
+  go([came, ctx = ctx, end = end] {
+    select(on_receive(came,
+                      [&end](std::optional<int> signal) {
+                        const std::string what = "signal " + std::to_string(*signal);
+                        end(std::make_exception_ptr(std::runtime_error(what)));
+                      }),
+           on_receive(ctx.done()));
+    stop_notify(came);
+  });
+  return {ctx, cancel_function(ctx)};
+}
+
+}  // namespace sley::os

@@ -1,0 +1,66 @@
+#include "platform/signals.hpp"
+
+#include <cerrno>
+#include <csignal>
+#include <utility>
+
+namespace sley::platform {
+
+namespace {
+
+struct signal_place {
+  bool is_changed = false;  // `before` is what it was
+  struct sigaction before = {};
+};
+signal_place places[last_signal + 1];
+
+void (*on_signal)(int) noexcept = nullptr;  // [const] once a handler is installed
+
+void handle(int signal) {
+  const int saved = errno;
+  on_signal(signal);
+  errno = saved;
+}
+
+void change(int signal, void (*handler)(int)) noexcept {
+  struct sigaction action = {};
+  action.sa_handler = handler;
+  action.sa_flags = SA_ONSTACK | SA_RESTART;
+  sigemptyset(&action.sa_mask);
+  struct sigaction before = {};
+  sigaction(signal, &action, &before);
+  signal_place& place = places[signal];
+  if (!std::exchange(place.is_changed, true)) place.before = before;
+}
+
+}  // namespace
+
+bool may_handle_signal(int signal) noexcept {
+  switch (signal) {
+    case SIGKILL:
+    case SIGSTOP:
+    case SIGURG:
+    case SIGSEGV:
+    case SIGBUS:
+    case SIGFPE:
+    case SIGILL:
+    case SIGTRAP: return false;
+    // Between SIGSYS and SIGRTMIN are those of the thread library.
+    default:
+      return (signal >= 1 && signal <= SIGSYS) || (signal >= SIGRTMIN && signal <= last_signal);
+  }
+}
+
+void handle_signal(int signal, void (*hook)(int) noexcept) noexcept {
+  on_signal = hook;
+  change(signal, &handle);
+}
+
+void ignore_signal(int signal) noexcept { change(signal, SIG_IGN); }
+
+void restore_signal(int signal) noexcept {
+  signal_place& place = places[signal];
+  if (std::exchange(place.is_changed, false)) sigaction(signal, &place.before, nullptr);
+}
+
+}  // namespace sley::platform
