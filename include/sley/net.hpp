@@ -28,6 +28,10 @@
 
 struct sockaddr;  // of <sys/socket.h>
 
+namespace sley::os {
+class file;  // of <sley/os.hpp>
+}
+
 namespace sley::net {
 
 // An address: of IPv4 or IPv6 with a port, or a Unix path. A value.
@@ -71,6 +75,13 @@ class SLEY_API stream : public detail::byte_object {
   void read_exactly(std::span<std::byte> buffer) const;
   std::size_t read_exactly(std::span<std::byte> buffer, std::error_code& error) const noexcept;
 
+  // Writes so many bytes of a regular file from an offset on, fewer if it ends before; nobody else's
+  // bytes come in between. By sendfile(2): without a way through the memory of the process, as
+  // announced blocking calls, for pages may have to be fetched. Returns how many were written.
+  std::uint64_t send_file(const os::file& from, std::uint64_t offset, std::uint64_t count) const;
+  std::uint64_t send_file(const os::file& from, std::uint64_t offset, std::uint64_t count,
+                          std::error_code& error) const noexcept;
+
   // Half closes: the peer reads the end, and can go on to write.
   void shutdown_write() const;
   void shutdown_write(std::error_code& error) const noexcept;
@@ -85,6 +96,16 @@ class SLEY_API stream : public detail::byte_object {
  protected:
   explicit stream(detail::descriptor descriptor) noexcept : byte_object(std::move(descriptor)) {}
 };
+
+// Copies between streams and files until the end of `from`, or so many bytes; returns how many. By
+// sendfile(2) from regular files, by splice(2) between sockets and pipes, else through a buffer.
+// Parks until there is something to read, and until it can be written; deadlines and close() of
+// both end it. Nobody else reads or writes there meanwhile. What was read when writing fails is
+// lost. `from` and `to` may be the same stream. From Go's io.Copy and TCPConn.ReadFrom.
+SLEY_API std::uint64_t copy(const detail::byte_object& from, const detail::byte_object& to,
+                            std::uint64_t most = UINT64_MAX);
+SLEY_API std::uint64_t copy(const detail::byte_object& from, const detail::byte_object& to,
+                            std::uint64_t most, std::error_code& error) noexcept;
 
 // A TCP connection. TCP_NODELAY is set, and keep-alive as in Go (15 s, 15 s, 9 probes).
 class SLEY_API tcp_stream : public stream {

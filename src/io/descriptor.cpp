@@ -1,4 +1,4 @@
-#include <sley/detail/descriptor.hpp>
+#include "io/descriptor.hpp"
 
 #include "io/perform.hpp"
 #include "runtime/scheduler.hpp"
@@ -71,13 +71,9 @@ long read_and_ask(int fd, std::span<const iovec> buffers, bool& is_empty) noexce
   return n;
 }
 
-// The reader of a pipe may have gone: an error is enough.
 long write_to_pipe(int fd, std::span<const iovec> buffers) noexcept {
-  rt::machine* m = rt::this_machine();
-  m->writes_to_pipe.store_relaxed(true);
-  const long n = write_from(fd, buffers);
-  m->writes_to_pipe.store_relaxed(false);
-  return n;
+  const broken_pipe_expected guard;
+  return write_from(fd, buffers);
 }
 
 long send_from(int fd, std::span<const iovec> buffers) noexcept {
@@ -90,6 +86,8 @@ long send_from(int fd, std::span<const iovec> buffers) noexcept {
   return ::sendmsg(fd, &message, MSG_NOSIGNAL);
 }
 
+}  // namespace
+
 long put(int fd, std::span<const iovec> buffers, detail::io_kind kind) noexcept {
   switch (kind) {
     case detail::io_kind::stream_socket:
@@ -99,6 +97,8 @@ long put(int fd, std::span<const iovec> buffers, detail::io_kind kind) noexcept 
     default: return write_from(fd, buffers);
   }
 }
+
+namespace {
 
 // Does a short read of it tell that nothing is left (epoll(7))?
 bool is_stream(detail::io_kind kind) noexcept {

@@ -78,12 +78,14 @@ class turn {
 };
 
 // Makes the call until it does not say that it would block. Returns what it returned; with `error`
-// set, a negative number.
+// set, a negative number. `may_block`: it may also block the thread.
 template <class Call>
-long call_in_turn(turn& t, rt::watched* w, const Call& call, std::error_code& error) {
+long call_in_turn(turn& t, rt::watched* w, const Call& call, std::error_code& error,
+                  bool may_block = false) {
   rt::io_result result = t.result();
   while (result == rt::io_result::ready) {  // ends by the call or the descriptor
-    const long n = w->is_polled ? attempt(call, w->fd) : attempt_blocking(call, w->fd);
+    const long n =
+        w->is_polled && !may_block ? attempt(call, w->fd) : attempt_blocking(call, w->fd);
     if (n == -EAGAIN) {
       result = t.wait();
     } else if (n != -EINTR) {

@@ -282,6 +282,11 @@ io_result wait_for_event(watched* w, io_side& side) noexcept {
   return wait_until_worth_it(w, side);
 }
 
+io_result state_of_io(watched* w, const io_side& side) noexcept {
+  detail::lock_guard guard(w->lock);
+  return state_of(w, side);
+}
+
 void end_io(watched* w, io_side& side, bool may_try) noexcept {
   w->lock.acquire();
   if (may_try || (w->has_ended && &side == &w->reading)) side.may_try = true;

@@ -79,6 +79,8 @@ void forget(watched* w) noexcept;
 [[nodiscard]] io_result begin_io(watched* w, io_side& side) noexcept;
 // The call found nothing: waits until another is worth making. If not `ready` the turn is over.
 [[nodiscard]] io_result wait_for_event(watched* w, io_side& side) noexcept;
+// Between two calls in one turn: what begin_io would say.
+[[nodiscard]] io_result state_of_io(watched* w, const io_side& side) noexcept;
 // The call was made. `may_try`: there may be more.
 void end_io(watched* w, io_side& side, bool may_try) noexcept;
 

@@ -7,6 +7,7 @@
 
 #include <concepts>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
@@ -84,6 +85,12 @@ class SLEY_API byte_object : public io_object {
     throwing("sley: write", [&](std::error_code& e) { return write_all(buffers, e); });
   }
   std::size_t write_all(std::span<const iovec> buffers, std::error_code& error) const noexcept;
+
+  // What net::copy() and net::stream::send_file() are made of.
+  std::uint64_t copy_to(const byte_object& to, std::uint64_t most,
+                        std::error_code& error) const noexcept;
+  std::uint64_t send_to(const byte_object& to, std::uint64_t offset, std::uint64_t most,
+                        std::error_code& error) const noexcept;
 
  protected:
   byte_object() noexcept = default;
