@@ -75,9 +75,9 @@ class SLEY_API stream : public detail::byte_object {
   void read_exactly(std::span<std::byte> buffer) const;
   std::size_t read_exactly(std::span<std::byte> buffer, std::error_code& error) const noexcept;
 
-  // Writes so many bytes of a regular file from an offset on, fewer if it ends before; nobody else's
-  // bytes come in between. By sendfile(2): without a way through the memory of the process, as
-  // announced blocking calls, for pages may have to be fetched. Returns how many were written.
+  // Writes so many bytes of a regular file from an offset on, fewer if it ends before; nobody
+  // else's bytes come in between. By sendfile(2): without a way through the memory of the process,
+  // as announced blocking calls, for pages may have to be fetched. Returns how many were written.
   std::uint64_t send_file(const os::file& from, std::uint64_t offset, std::uint64_t count) const;
   std::uint64_t send_file(const os::file& from, std::uint64_t offset, std::uint64_t count,
                           std::error_code& error) const noexcept;

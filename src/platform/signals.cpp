@@ -1,5 +1,7 @@
 #include "platform/signals.hpp"
 
+#include <sley/detail/atomic.hpp>
+
 #include <cerrno>
 #include <csignal>
 #include <utility>
@@ -14,11 +16,13 @@ struct signal_place {
 };
 signal_place places[last_signal + 1];
 
-void (*on_signal)(int) noexcept = nullptr;  // [const] once a handler is installed
+//   SG-2  What the hook needs is there before the first handler is installed: store_release in
+//         handle_signal <-> load_acquire in handle.
+detail::atomic<void (*)(int) noexcept> on_signal;  // [atomic SG-2]
 
 void handle(int signal) {
   const int saved = errno;
-  on_signal(signal);
+  on_signal.load_acquire("SG-2")(signal);
   errno = saved;
 }
 
@@ -52,7 +56,7 @@ bool may_handle_signal(int signal) noexcept {
 }
 
 void handle_signal(int signal, void (*hook)(int) noexcept) noexcept {
-  on_signal = hook;
+  on_signal.store_release(hook, "SG-2");
   change(signal, &handle);
 }
 
