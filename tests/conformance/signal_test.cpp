@@ -15,6 +15,7 @@
 #include <string>
 #include <thread>
 
+#include <sys/time.h>
 #include <unistd.h>
 
 using sley::chan;
@@ -248,6 +249,16 @@ FOREIGN_TEST(signal, is_for_threads_of_the_users_too) {
   notify(c, SIGUSR1);
   send(SIGUSR1);
   EXPECT_EQ(c.receive(), SIGUSR1);
+  stop_notify(c);
+}
+
+// Nothing else is left that could wake anybody, for longer than it takes to find a deadlock.
+GO_TEST(signal, waiting_for_one_is_no_deadlock) {
+  const chan<int> c(1);
+  notify(c, SIGALRM);
+  const itimerval once = {.it_interval = {}, .it_value = {.tv_sec = 0, .tv_usec = 200'000}};
+  ASSERT_EQ(::setitimer(ITIMER_REAL, &once, nullptr), 0);
+  EXPECT_EQ(c.receive(), SIGALRM);
   stop_notify(c);
 }
 
