@@ -29,6 +29,12 @@ if(SLEY_BACKTRACE AND NOT has_backtrace)
   message(FATAL_ERROR "sley: SLEY_BACKTRACE needs libbacktrace.a and objcopy")
 endif()
 
+find_package(OpenSSL 3 QUIET GLOBAL COMPONENTS SSL Crypto)
+option(SLEY_TLS "build libsley-tls (<sley/tls.hpp>), on OpenSSL 3" ${OpenSSL_FOUND})
+if(SLEY_TLS AND NOT OpenSSL_FOUND)
+  message(FATAL_ERROR "sley: SLEY_TLS needs OpenSSL 3 (Debian: libssl-dev)")
+endif()
+
 set(SLEY_TEST_PREFIX "" CACHE STRING
   "put before every test's name, so that tests of several build trees can be told apart in one run")
 mark_as_advanced(SLEY_TEST_PREFIX)

@@ -37,6 +37,12 @@ class Includes(TreeCase):
         self.assertEqual(["src/parts/a.hpp:2"], self.run_check(tidy.check_include_arrows, {
             "src/parts/a.hpp": '#pragma once\n#include "runtime/b.hpp"\n'}))
 
+    def test_a_folder_apart_includes_itself_alone(self):
+        self.assertEqual(["src/io/a.cpp:1", "src/tls/a.cpp:2"],
+                         self.run_check(tidy.check_include_arrows, {
+                             "src/tls/a.cpp": '#include "tls/b.hpp"\n#include "io/b.hpp"\n',
+                             "src/io/a.cpp": '#include "tls/b.hpp"\n'}))
+
     def test_only_full_paths(self):
         self.assertEqual(["src/io/a.cpp:1", "src/io/a.cpp:2"],
                          self.run_check(tidy.check_include_arrows, {

@@ -1,0 +1,208 @@
+// TLS for goroutines, on OpenSSL 3: every call parks the goroutine, never its thread. From Go's
+// crypto/tls. Its library is one of its own, sley::tls (libsley-tls).
+//
+// Errors, threads and lifetimes are as in <sley/net.hpp>: one goroutine may read while another
+// writes, and anybody may close. What comes in addition:
+//   tls_category()             what OpenSSL reports, and why a certificate is refused
+//   tls_errc                   the kinds of these errors, to compare with
+//   std::errc::broken_pipe     a write after shutdown_write()
+#pragma once
+
+#include <sley/detail/config.hpp>
+#include <sley/net.hpp>
+#include <sley/time.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <type_traits>
+#include <vector>
+
+struct ssl_st;      // SSL of <openssl/ssl.h>
+struct ssl_ctx_st;  // SSL_CTX
+
+namespace sley::tls {
+class configuration;
+class session;
+}  // namespace sley::tls
+
+namespace sley::net {
+
+// Values are those of X509_V_ERR_* where a certificate was refused, see X509_verify_cert_error_string(3),
+// and OpenSSL's error codes otherwise, see ERR_reason_error_string(3).
+SLEY_API const std::error_category& tls_category() noexcept;
+
+// if (error == tls_errc::truncated) ...
+enum class tls_errc {
+  truncated = 1,        // the connection ended without the peer's word that it would (close_notify)
+  certificate_refused,  // ours of the peer's: of nobody we trust, expired, of another host, ...
+  refused_by_peer,      // the peer sent an alert: it refuses our certificate, the protocol, ...
+  failed,               // anything else: not TLS, nothing in common, ...
+};
+SLEY_API std::error_condition make_error_condition(tls_errc kind) noexcept;
+
+enum class tls_version { tls_1_2, tls_1_3 };
+
+// Whether the peer must have a certificate, of somebody we trust and, as a server, of its name.
+enum class tls_verify {
+  by_role,   // a client requires it of the server, a server does not ask
+  never,     // anybody is let in: for tests
+  if_given,  // a server asks, and refuses a bad one
+  always,
+};
+
+struct tls_options {
+  // The own certificate, followed by those between it and the root, and its private key: PEM, in
+  // files or in memory. A server needs them. Keys with a password are not read.
+  std::string certificate_file = {}, certificate_pem = {};
+  std::string key_file = {}, key_pem = {};
+  // Whose certificates are accepted: PEM. Those of the system if neither is given.
+  std::string trusted_file = {}, trusted_pem = {};
+  tls_verify verify = tls_verify::by_role;
+  // Protocols for the application in the order of preference: {"h2", "http/1.1"} (RFC 7301). If
+  // both sides name some, and none is the same, there is no connection.
+  std::vector<std::string> alpn = {};
+  tls_version min_version = tls_version::tls_1_2;
+  tls_version max_version = tls_version::tls_1_3;
+  // Later connections to a host begin where an earlier one ended (RFC 8446, 2.2).
+  bool resume = true;
+};
+
+// The settings of one side, checked and read once, for any number of connections at a time. A
+// handle: copies name the same. Making one reads files: that blocks its thread at most, as an
+// announced call. Throws std::system_error that names the file.
+class SLEY_API tls_context {
+ public:
+  static tls_context client(const tls_options& options = {});
+  static tls_context client(const tls_options& options, std::error_code& error);
+  static tls_context server(const tls_options& options);
+  static tls_context server(const tls_options& options, std::error_code& error);
+
+  tls_context() noexcept = default;  // of nothing
+  explicit operator bool() const noexcept { return configuration_ != nullptr; }
+  // For settings that are not here; before the first connection only. Null of nothing.
+  ssl_ctx_st* native_handle() const noexcept;
+
+ private:
+  friend class tls_stream;
+  explicit tls_context(std::shared_ptr<tls::configuration> c) noexcept;
+
+  std::shared_ptr<tls::configuration> configuration_;
+};
+
+struct tls_certificate {
+  std::string subject, issuer;     // "C = DE, O = Example, CN = example.org"
+  std::vector<std::string> names;  // host names and addresses that it is for
+  std::chrono::system_clock::time_point not_before, not_after;
+  std::string sha256;  // of the whole certificate, 64 hexadecimal digits
+};
+
+// A TLS connection over a stream: TCP or Unix. Its operations are those of net::stream.
+//
+// The handshake takes place in handshake(), or else in the first read or write; both deadlines
+// count for it. Once a handshake or a write has failed, by a deadline too, it fails for ever, as in
+// Go: part of a record may be on its way. A read that was timed out can be made again.
+class SLEY_API tls_stream {
+ public:
+  tls_stream() noexcept;
+  // The context says which side this is. `host`, a name or an address, is whom a client wants to
+  // talk to: it is told to the server (SNI, RFC 6066) and looked for in the certificate (RFC 6125,
+  // alternative names only). Does no I/O. Throws std::logic_error if the context is of nothing, or
+  // the host is missing though certificates are verified; std::system_error.
+  tls_stream(stream connection, const tls_context& context, std::string_view host = {});
+  tls_stream(tls_stream&&) noexcept;
+  tls_stream& operator=(tls_stream&&) noexcept;
+  ~tls_stream();
+
+  // As tcp_stream's, with the handshake. Without a context: that of tls_options as they are.
+  static tls_stream connect(std::string_view host_port);
+  static tls_stream connect(std::string_view host_port, const tls_context& context);
+  static tls_stream connect(std::string_view host_port, const tls_context& context,
+                            std::error_code& error);
+  static tls_stream connect(std::string_view host_port, const tls_context& context,
+                            time_point deadline, std::error_code& error);
+
+  // Once; then it does nothing. That of a client ends before the server has judged the client's
+  // certificate (TLS 1.3): the first read tells.
+  void handshake() const;
+  void handshake(std::error_code& error) const noexcept;
+
+  // 0: the end, as the peer has announced it; without that it is tls_errc::truncated.
+  std::size_t read_some(std::span<std::byte> buffer) const;
+  std::size_t read_some(std::span<std::byte> buffer, std::error_code& error) const noexcept;
+  std::size_t read_some(std::span<const iovec> buffers, std::error_code& error) const noexcept;
+  void read_exactly(std::span<std::byte> buffer) const;
+  std::size_t read_exactly(std::span<std::byte> buffer, std::error_code& error) const noexcept;
+
+  // What they return after an error is how many bytes were taken, not how many have arrived.
+  std::size_t write_some(std::span<const std::byte> bytes) const;
+  std::size_t write_some(std::span<const std::byte> bytes, std::error_code& error) const noexcept;
+  std::size_t write_some(std::span<const iovec> buffers, std::error_code& error) const noexcept;
+  void write_all(std::span<const std::byte> bytes) const;
+  std::size_t write_all(std::span<const std::byte> bytes, std::error_code& error) const noexcept;
+  std::size_t write_all(std::span<const iovec> buffers, std::error_code& error) const noexcept;
+
+  void set_deadline(time_point when) const;
+  void set_read_deadline(time_point when) const;
+  void set_write_deadline(time_point when) const;
+
+  // Announces the end (close_notify) after the handshake; reading goes on.
+  void shutdown_write() const;
+  void shutdown_write(std::error_code& error) const noexcept;
+  // Announces the end, unless somebody is writing, takes at most 5 s for that, as Go, and closes.
+  void close();
+  void close(std::error_code& error) noexcept;
+
+  bool is_open() const noexcept;
+  int native_handle() const noexcept;  // of the socket
+  endpoint local() const;
+  endpoint remote() const;
+
+  // What the handshake has brought; empty before it.
+  std::string alpn() const;         // "h2"
+  std::string version() const;      // "TLSv1.3"
+  std::string cipher() const;       // "TLS_AES_256_GCM_SHA384"
+  std::string server_name() const;  // whom the client wants to talk to, if it is a name
+  bool is_resumed() const;
+  std::optional<tls_certificate> peer_certificate() const;
+
+  // For what is not here, while nobody else uses the stream. Null if it was never open.
+  ssl_st* native_tls() const noexcept;
+
+ private:
+  std::unique_ptr<tls::session> session_;
+};
+
+// Accepts TCP connections, as tcp_listener, whose handshakes are still to come: who is slow with
+// that holds up nobody.
+class SLEY_API tls_listener {
+ public:
+  tls_listener() noexcept = default;
+  static tls_listener listen(std::string_view host_port, const tls_context& context,
+                             const listen_options& options = {});
+  static tls_listener listen(std::string_view host_port, const tls_context& context,
+                             const listen_options& options, std::error_code& error);
+  tls_stream accept() const;
+  tls_stream accept(std::error_code& error) const;
+
+  void set_deadline(time_point when) const { listener_.set_deadline(when); }
+  void close() { listener_.close(); }
+  void close(std::error_code& error) noexcept { listener_.close(error); }
+  bool is_open() const noexcept { return listener_.is_open(); }
+  int native_handle() const noexcept { return listener_.native_handle(); }
+  endpoint local() const { return listener_.local(); }
+
+ private:
+  tcp_listener listener_;
+  tls_context context_;
+};
+
+}  // namespace sley::net
+
+template <>
+struct std::is_error_condition_enum<sley::net::tls_errc> : std::true_type {};

@@ -1,0 +1,352 @@
+#include "tls/session.hpp"
+
+#include "tls/errors.hpp"
+
+#include <openssl/x509_vfy.h>
+#include <openssl/x509v3.h>
+#include <sys/uio.h>
+
+#include <chrono>
+#include <new>
+#include <stdexcept>
+#include <utility>
+
+namespace sley::tls {
+
+namespace {
+
+// As much is encrypted before it is sent. More takes memory, less takes more system calls.
+constexpr std::size_t output_bytes = 64 * 1024;
+constexpr std::size_t kept_bytes = 4 * 1024;  // of memory, by a connection that does not send
+constexpr auto goodbye_time = std::chrono::seconds(5);
+
+std::string_view trimmed(std::string_view host) noexcept {
+  host = host.substr(0, host.find('%'));
+  if (host.ends_with('.')) host.remove_suffix(1);
+  return host;
+}
+
+bool is_connection_lost(const std::error_code& error) noexcept {
+  return error == std::errc::broken_pipe || error == std::errc::connection_reset;
+}
+
+void check(bool is_done, const char* operation) {
+  if (!is_done) throw std::system_error(take_error(), operation);
+}
+
+}  // namespace
+
+// ---- making one ----
+
+session::session(net::stream transport, std::shared_ptr<configuration> settings,
+                 std::string_view host)
+    : transport_(std::move(transport)), settings_(std::move(settings)), host_(trimmed(host)) {
+  if (settings_ == nullptr) throw std::logic_error("sley: a TLS stream needs a context");
+  forget_errors();
+  ssl_.reset(SSL_new(settings_->context()));
+  check(ssl_ != nullptr, "sley: make a TLS stream");
+  BIO* bio = wire_.make_bio();
+  check(bio != nullptr, "sley: make a TLS stream");
+  SSL_set_bio(ssl_.get(), bio, bio);
+  SSL_set_ex_data(ssl_.get(), 0, this);  // index 0 is the application's
+  if (!settings_->is_client()) {
+    SSL_set_accept_state(ssl_.get());
+    return;
+  }
+  SSL_set_connect_state(ssl_.get());
+  set_host();
+  set_session();
+}
+
+void session::set_host() {
+  if (host_.empty()) {
+    if (!settings_->verifies()) return;
+    throw std::logic_error("sley: a TLS client that verifies its server needs the server's name");
+  }
+  X509_VERIFY_PARAM* parameters = SSL_get0_param(ssl_.get());
+  X509_VERIFY_PARAM_set_hostflags(
+      parameters, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS | X509_CHECK_FLAG_NEVER_CHECK_SUBJECT);
+  const bool is_address = X509_VERIFY_PARAM_set1_ip_asc(parameters, host_.c_str()) == 1;
+  forget_errors();
+  if (is_address) return;
+  check(SSL_set1_host(ssl_.get(), host_.c_str()) == 1 &&
+            SSL_ctrl(ssl_.get(), SSL_CTRL_SET_TLSEXT_HOSTNAME, TLSEXT_NAMETYPE_host_name,
+                     const_cast<char*>(host_.c_str())) == 1,
+        "sley: TLS host name");
+}
+
+void session::set_session() {
+  resumption* sessions = settings_->sessions();
+  if (sessions == nullptr || host_.empty()) return;
+  const session_ptr earlier = sessions->take(host_);
+  // Without it the handshake is a full one.
+  if (earlier != nullptr) SSL_set_session(ssl_.get(), earlier.get());
+  forget_errors();
+}
+
+int session::keep_for_resumption(SSL* ssl, SSL_SESSION* offered) noexcept {
+  session& self = *static_cast<session*>(SSL_get_ex_data(ssl, 0));
+  if (self.host_.empty()) return 0;
+  SSL_SESSION_up_ref(offered);
+  session_ptr kept(offered);
+  try {
+    self.settings_->sessions()->put(self.host_, std::move(kept));
+  } catch (const std::bad_alloc&) {
+    return 0;  // the next handshake is a full one
+  }
+  return 0;  // the caller's reference is still the caller's
+}
+
+session::~session() {
+  std::error_code ignored;
+  close(ignored);
+}
+
+// ---- between OpenSSL and the network ----
+
+session::outcome session::judge(int result) noexcept {
+  if (result > 0) return outcome::done;
+  switch (SSL_get_error(ssl_.get(), result)) {
+    case SSL_ERROR_WANT_READ: return outcome::wants_input;
+    case SSL_ERROR_ZERO_RETURN: return outcome::ended;
+    default: failure_ = take_error(ssl_.get()); return outcome::failed;
+  }
+}
+
+// One try, with the lock held.
+template <class Call>
+session::outcome session::attempt(const Call& call, std::error_code& error) noexcept {
+  outcome result = outcome::failed;
+  if (!failure_) {
+    forget_errors();
+    result = call();
+  }
+  if (result == outcome::failed) error = failure_;
+  return result;
+}
+
+// As many tries as it takes. What a try has to send is on its way when this returns, or somebody
+// else's to send.
+template <class Call>
+session::outcome session::drive(patience p, const Call& call, std::error_code& error) noexcept {
+  for (;;) {  // ends with the call; each round but the last reads from the network
+    outcome result;
+    std::uint64_t seen;
+    bool has_output;
+    {
+      std::lock_guard guard(state_);
+      result = attempt(call, error);
+      seen = fed_;
+      has_output = wire_.has_output();
+    }
+    if (has_output) send(p);
+    if (result != outcome::wants_input) return result;
+    error = what_stops_the_handshake();
+    if (error || !feed(seen, error)) return outcome::failed;
+  }
+}
+
+// Reads from the network, unless somebody has since `seen`; while somebody does, waits for that. The
+// end of the stream is no error here: OpenSSL knows whether it may come.
+bool session::feed(std::uint64_t seen, std::error_code& error) noexcept {
+  feed_waiter self;
+  {
+    std::unique_lock guard(state_);
+    if (fed_ != seen) return true;
+    if (is_feeding_) {
+      self.woken.add(1);
+      self.next = std::exchange(feed_waiters_, &self);
+      guard.unlock();
+      self.woken.wait();
+      return true;  // if it has failed for who was reading, it is for us to find out ourselves
+    }
+    is_feeding_ = true;
+  }
+  const std::size_t n = read_from_network(error);
+  feed_waiter* waiters;
+  {
+    std::lock_guard guard(state_);
+    is_feeding_ = false;
+    if (!error) {
+      if (n > 0) {
+        wire_.received(n);
+      } else {
+        wire_.ended();
+      }
+      ++fed_;
+    }
+    waiters = std::exchange(feed_waiters_, nullptr);
+  }
+  while (waiters != nullptr) std::exchange(waiters, waiters->next)->woken.done();
+  return !error;
+}
+
+// By who is feeding, to whom the wire's room belongs.
+std::size_t session::read_from_network(std::error_code& error) noexcept {
+  const std::span<std::byte> room = wire_.room();
+  if (room.empty()) {
+    error = std::make_error_code(std::errc::not_enough_memory);
+    return 0;
+  }
+  return transport_.read_some(room, error);
+}
+
+void session::send(patience p) noexcept {
+  bool is_more_left = true;
+  while (is_more_left) {
+    {
+      std::unique_lock turn(sending_, std::defer_lock);
+      if (p == patience::waits) {
+        turn.lock();
+      } else if (!turn.try_lock()) {
+        return;
+      }
+      send_output();
+    }
+    // Whoever found the turn taken after the last look inside has left something here.
+    std::lock_guard guard(state_);
+    is_more_left = wire_.has_output();
+  }
+}
+
+// In the turn to send.
+void session::send_output() noexcept {
+  for (;;) {  // ends when there is nothing left
+    {
+      std::lock_guard guard(state_);
+      if (write_failure_) wire_.drop_output();
+      if (!wire_.has_output()) return;
+      wire_.swap_output(to_send_);
+    }
+    std::error_code error;
+    transport_.write_all(to_send_, error);
+    to_send_.clear();
+    if (to_send_.capacity() > kept_bytes) to_send_ = {};
+    if (error) {
+      std::lock_guard guard(state_);
+      write_failure_ = error;
+    }
+  }
+}
+
+// A peer that refuses us and closes may have said why: that can still be read.
+std::error_code session::what_stops_the_handshake() const noexcept {
+  std::lock_guard guard(state_);
+  const bool is_done = SSL_is_init_finished(ssl_.get()) != 0;
+  return is_done || is_connection_lost(write_failure_) ? std::error_code() : write_failure_;
+}
+
+// ---- the operations ----
+
+void session::handshake(std::error_code& error) noexcept {
+  error.clear();
+  drive(patience::waits, [this] { return judge(SSL_do_handshake(ssl_.get())); }, error);
+}
+
+std::size_t session::read(std::span<const iovec> buffers, std::error_code& error) noexcept {
+  error.clear();
+  std::size_t room = 0;
+  for (const iovec& buffer : buffers) room += buffer.iov_len;
+  if (room == 0) return 0;
+  if (!transport_.is_open()) {
+    error = std::make_error_code(std::errc::operation_canceled);
+    return 0;
+  }
+  std::size_t done = 0;
+  drive(patience::leaves_it, [&] { return read_records(buffers, done); }, error);
+  return done;
+}
+
+// As many as have come, as far as there is room.
+session::outcome session::read_records(std::span<const iovec> buffers, std::size_t& done) noexcept {
+  for (const iovec& buffer : buffers) {
+    std::size_t offset = 0;
+    while (offset < buffer.iov_len) {
+      std::size_t n = 0;
+      const outcome result = judge(SSL_read_ex(
+          ssl_.get(), static_cast<char*>(buffer.iov_base) + offset, buffer.iov_len - offset, &n));
+      // What has come counts; the end, or an error, comes again with the next read.
+      if (result != outcome::done) return done > 0 ? outcome::done : result;
+      offset += n;
+      done += n;
+    }
+  }
+  return outcome::done;
+}
+
+std::size_t session::write(std::span<const iovec> buffers, bool all,
+                           std::error_code& error) noexcept {
+  std::lock_guard turn(writing_);
+  pieces rest(buffers);
+  std::size_t done = 0;
+  do {
+    error = what_stops_writing();
+    if (error) break;
+    drive(patience::waits, [&] { return write_records(rest, done); }, error);
+    if (!error) error = what_stops_writing();
+  } while (!error && all && !rest.front().empty());
+  return done;
+}
+
+session::outcome session::write_records(pieces& rest, std::size_t& done) noexcept {
+  while (!rest.front().empty() && wire_.output_bytes() < output_bytes) {
+    std::size_t n = 0;
+    const outcome result =
+        judge(SSL_write_ex(ssl_.get(), rest.front().data(), rest.front().size(), &n));
+    if (result != outcome::done) return result;
+    done += n;
+    rest.pop();
+  }
+  return outcome::done;
+}
+
+std::error_code session::what_stops_writing() const noexcept {
+  if (!transport_.is_open()) return std::make_error_code(std::errc::operation_canceled);
+  std::lock_guard guard(state_);
+  const bool is_shut = (SSL_get_shutdown(ssl_.get()) & SSL_SENT_SHUTDOWN) != 0;
+  if (is_shut && !write_failure_) return std::make_error_code(std::errc::broken_pipe);
+  return write_failure_;
+}
+
+void session::shutdown_write(std::error_code& error) noexcept {
+  handshake(error);
+  if (error) return;
+  std::lock_guard turn(writing_);
+  drive(
+      patience::waits,
+      [this] {
+        // A second call of OpenSSL's would wait for the peer's end.
+        if ((SSL_get_shutdown(ssl_.get()) & SSL_SENT_SHUTDOWN) != 0) return outcome::done;
+        return SSL_shutdown(ssl_.get()) >= 0 ? outcome::done : judge(-1);
+      },
+      error);
+  std::lock_guard guard(state_);
+  if (!error) error = write_failure_;
+}
+
+void session::close(std::error_code& error) noexcept {
+  error.clear();
+  if (transport_.is_open()) {
+    std::unique_lock turn(writing_, std::try_to_lock);
+    if (turn) say_goodbye();
+  }
+  transport_.close(error);
+}
+
+void session::say_goodbye() noexcept {
+  {
+    std::lock_guard guard(state_);
+    if (failure_ || write_failure_ || SSL_is_init_finished(ssl_.get()) == 0) return;
+    forget_errors();
+    SSL_shutdown(ssl_.get());
+    forget_errors();
+  }
+  try {
+    transport_.set_write_deadline(time_point::clock::now() + goodbye_time);
+  } catch (const std::exception&) {
+    return;  // without a limit it might take for ever
+  }
+  send(patience::leaves_it);
+}
+
+}  // namespace sley::tls

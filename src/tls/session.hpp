@@ -1,0 +1,118 @@
+// A TLS connection: OpenSSL's side of it, the network's, and what goes on between the two.
+//
+// OpenSSL never sees the network: its calls read and write memory (tls/wire.hpp) under a lock that
+// nobody holds while waiting for the network. A call that needs more is made again after feed().
+// One at a time reads from the network, and the others who need input wait for it to be there: not
+// for a turn to read, for what they wait for may have come by then, and nothing more will.
+// There are these locks, taken in this order, all but `state_` held while waiting:
+//   writing_   by who has a turn to write, until all its bytes are sent
+//   sending_   by who writes to the network, so that bytes go in order
+//   state_     OpenSSL's object and the wire; between taking and giving it nobody parks, because
+//              OpenSSL's errors are the thread's
+// A reader never waits for a writer: what it has to send (answers of the protocol) is left to who is
+// sending at that moment.
+#pragma once
+
+#include <sley/net.hpp>
+#include <sley/sync.hpp>
+#include <sley/tls.hpp>
+
+#include "tls/configuration.hpp"
+#include "tls/pieces.hpp"
+#include "tls/wire.hpp"
+
+#include <openssl/ssl.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <vector>
+
+namespace sley::tls {
+
+struct free_ssl {
+  void operator()(SSL* ssl) const noexcept { SSL_free(ssl); }
+};
+
+class session {
+ public:
+  // Throws std::logic_error, std::system_error.
+  session(net::stream transport, std::shared_ptr<configuration> settings, std::string_view host);
+  // Closes.
+  ~session();
+  session(const session&) = delete;
+  session& operator=(const session&) = delete;
+
+  void handshake(std::error_code& error) noexcept;
+  std::size_t read(std::span<const iovec> buffers, std::error_code& error) noexcept;
+  // Until all is sent, or once.
+  std::size_t write(std::span<const iovec> buffers, bool all, std::error_code& error) noexcept;
+  void shutdown_write(std::error_code& error) noexcept;
+  void close(std::error_code& error) noexcept;
+
+  // What f(ssl) returns, with nobody else at it.
+  template <class F>
+  auto look(F f) const {
+    std::lock_guard guard(state_);
+    return f(static_cast<const SSL*>(ssl_.get()));
+  }
+  const net::stream& transport() const noexcept { return transport_; }
+  const std::string& host() const noexcept { return host_; }
+  SSL* native() const noexcept { return ssl_.get(); }
+
+  // OpenSSL's callback for new sessions of clients.
+  static int keep_for_resumption(SSL* ssl, SSL_SESSION* session) noexcept;
+
+ private:
+  enum class outcome { done, wants_input, ended, failed };
+  enum class patience { waits, leaves_it };  // where somebody else is sending
+
+  struct feed_waiter {
+    wait_group woken;
+    feed_waiter* next = nullptr;
+  };
+
+  void set_host();
+  void set_session();
+
+  // Of OpenSSL's last call. [lock: state_]
+  outcome judge(int result) noexcept;
+  template <class Call>
+  outcome attempt(const Call& call, std::error_code& error) noexcept;
+  template <class Call>
+  outcome drive(patience p, const Call& call, std::error_code& error) noexcept;
+  bool feed(std::uint64_t seen, std::error_code& error) noexcept;
+  std::size_t read_from_network(std::error_code& error) noexcept;
+  void send(patience p) noexcept;
+  void send_output() noexcept;
+
+  outcome read_records(std::span<const iovec> buffers, std::size_t& done) noexcept;
+  outcome write_records(pieces& rest, std::size_t& done) noexcept;
+  std::error_code what_stops_the_handshake() const noexcept;
+  std::error_code what_stops_writing() const noexcept;
+  void say_goodbye() noexcept;
+
+  net::stream transport_;
+  const std::shared_ptr<configuration> settings_;
+  const std::string host_;  // without zone and final dot
+
+  mutex writing_;
+  mutex sending_;
+  std::vector<std::byte> to_send_;  // [lock: sending_]
+
+  mutable mutex state_;
+  wire wire_;                            // [lock: state_]
+  std::unique_ptr<SSL, free_ssl> ssl_;   // [lock: state_]
+  std::uint64_t fed_ = 0;                // [lock: state_] how often something has come
+  bool is_feeding_ = false;              // [lock: state_] somebody is reading from the network
+  feed_waiter* feed_waiters_ = nullptr;  // [lock: state_] until that has ended
+  std::error_code failure_;              // [lock: state_] of OpenSSL: nothing goes on
+  std::error_code write_failure_;        // [lock: state_] of the network: nothing more is sent
+};
+
+}  // namespace sley::tls
