@@ -33,8 +33,8 @@ class session;
 
 namespace sley::net {
 
-// Values are those of X509_V_ERR_* where a certificate was refused, see X509_verify_cert_error_string(3),
-// and OpenSSL's error codes otherwise, see ERR_reason_error_string(3).
+// Values are those of X509_V_ERR_* where a certificate was refused, and OpenSSL's error codes
+// otherwise: see X509_verify_cert_error_string(3) and ERR_reason_error_string(3).
 SLEY_API const std::error_category& tls_category() noexcept;
 
 // if (error == tls_errc::truncated) ...
@@ -61,7 +61,8 @@ struct tls_options {
   // files or in memory. A server needs them. Keys with a password are not read.
   std::string certificate_file = {}, certificate_pem = {};
   std::string key_file = {}, key_pem = {};
-  // Whose certificates are accepted: PEM. Those of the system if neither is given.
+  // Whose certificates are accepted: PEM. If neither is given, those of whom the system trusts (see
+  // SSL_CTX_set_default_verify_paths(3)).
   std::string trusted_file = {}, trusted_pem = {};
   tls_verify verify = tls_verify::by_role;
   // Protocols for the application in the order of preference: {"h2", "http/1.1"} (RFC 7301). If
@@ -105,8 +106,8 @@ struct tls_certificate {
 // A TLS connection over a stream: TCP or Unix. Its operations are those of net::stream.
 //
 // The handshake takes place in handshake(), or else in the first read or write; both deadlines
-// count for it. Once a handshake or a write has failed, by a deadline too, it fails for ever, as in
-// Go: part of a record may be on its way. A read that was timed out can be made again.
+// count for it. What fails in TLS fails for ever, and so does writing once a write has failed, by a
+// deadline too, as in Go: part of a record may be on its way. What waited to read can be made again.
 class SLEY_API tls_stream {
  public:
   tls_stream() noexcept;

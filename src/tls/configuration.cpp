@@ -40,8 +40,10 @@ std::shared_ptr<configuration> configuration::make(role r, const tls_options& op
   forget_errors();
   const std::shared_ptr<configuration> made(new configuration(r));
   SSL_CTX* context = made->context_.get();
+  if (context != nullptr) made->set_verification(options);
   const bool is_made = context != nullptr && load_identity(context, options, object) &&
-                       load_trusted(context, options, object) && made->set_alpn(options);
+                       (!made->verifies_ || load_trusted(context, options, object)) &&
+                       made->set_alpn(options);
   if (!is_made) {
     error = take_error();
     return nullptr;
@@ -51,7 +53,6 @@ std::shared_ptr<configuration> configuration::make(role r, const tls_options& op
   SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
   SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);
   made->set_versions(options);
-  made->set_verification(options);
   made->set_resumption(options);
   forget_errors();
   return made;

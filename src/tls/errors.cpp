@@ -84,11 +84,12 @@ std::error_code take_error() noexcept {
 }
 
 std::error_code take_error(const ssl_st* ssl) noexcept {
+  // The last says that a certificate is the reason, and those before it are details of that.
+  const unsigned long last = ERR_peek_last_error();
   const std::error_code error = take_error();
   const long verdict = SSL_get_verify_result(ssl);
   const bool is_refused =
-      error.category() == net::tls_category() &&
-      ERR_GET_REASON(static_cast<unsigned long>(error.value())) == SSL_R_CERTIFICATE_VERIFY_FAILED;
+      ERR_GET_LIB(last) == ERR_LIB_SSL && ERR_GET_REASON(last) == SSL_R_CERTIFICATE_VERIFY_FAILED;
   if (!is_refused || verdict == X509_V_OK) return error;
   return {static_cast<int>(verdict), net::tls_category()};
 }

@@ -146,8 +146,8 @@ session::outcome session::drive(patience p, const Call& call, std::error_code& e
   }
 }
 
-// Reads from the network, unless somebody has since `seen`; while somebody does, waits for that. The
-// end of the stream is no error here: OpenSSL knows whether it may come.
+// Reads from the network, unless somebody has since `seen`; while somebody does, waits for that.
+// The end of the stream is no error here: OpenSSL knows whether it may come.
 bool session::feed(std::uint64_t seen, std::error_code& error) noexcept {
   feed_waiter self;
   {

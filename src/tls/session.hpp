@@ -9,8 +9,8 @@
 //   sending_   by who writes to the network, so that bytes go in order
 //   state_     OpenSSL's object and the wire; between taking and giving it nobody parks, because
 //              OpenSSL's errors are the thread's
-// A reader never waits for a writer: what it has to send (answers of the protocol) is left to who is
-// sending at that moment.
+// A reader never waits for a writer: what it has to send (answers of the protocol) is left to who
+// is sending at that moment.
 #pragma once
 
 #include <sley/net.hpp>

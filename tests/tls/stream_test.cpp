@@ -131,7 +131,7 @@ GO_TEST(tls, carries_much_both_ways_at_once) {
   }
 }
 
-// New keys while both ends write more than all buffers hold: the answers to that are sent by whoever
+// New keys while both ends write more than all buffers hold: the answers to that are sent by who
 // is reading, or by who is writing.
 GO_TEST(tls, keys_change_while_both_ends_write) {
   const tls_pair c = connected_tls();
