@@ -1,5 +1,5 @@
-# What a user gets: headers, both libraries, find_package(sley CONFIG), pkg-config's sley.pc and the
-# licences. Nothing installed holds an absolute path, so the prefix can be moved as a whole.
+# What a user gets: headers, both libraries and those of TLS, find_package(sley CONFIG), pkg-config's
+# sley.pc and sley-tls.pc, and the licences. Nothing installed holds an absolute path, so the prefix can be moved as a whole.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
@@ -16,6 +16,21 @@ install(TARGETS ${installed} EXPORT sley-targets
   ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}"
   LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
 install(EXPORT sley-targets NAMESPACE sley:: DESTINATION "${package_dir}")
+
+# The component `tls`: targets of its own, for who asks for it must have OpenSSL.
+set(SLEY_HAS_TLS ${SLEY_TLS})
+if(SLEY_TLS)
+  set(installed_tls "")
+  foreach(form IN ITEMS static shared)
+    if(TARGET sley_tls_${form})
+      list(APPEND installed_tls sley_tls_${form})
+    endif()
+  endforeach()
+  install(TARGETS ${installed_tls} EXPORT sley-tls-targets
+    ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}"
+    LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+  install(EXPORT sley-tls-targets NAMESPACE sley:: DESTINATION "${package_dir}")
+endif()
 
 configure_package_config_file(cmake/sley-config.cmake.in "${CMAKE_CURRENT_BINARY_DIR}/sley-config.cmake"
   INSTALL_DESTINATION "${package_dir}"
@@ -40,6 +55,12 @@ if(SLEY_CHAOS)
 endif()
 configure_file(cmake/sley.pc.in "${CMAKE_CURRENT_BINARY_DIR}/sley.pc" @ONLY)
 install(FILES "${CMAKE_CURRENT_BINARY_DIR}/sley.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+
+if(SLEY_TLS)
+  configure_file(cmake/sley-tls.pc.in "${CMAKE_CURRENT_BINARY_DIR}/sley-tls.pc" @ONLY)
+  install(FILES "${CMAKE_CURRENT_BINARY_DIR}/sley-tls.pc"
+    DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+endif()
 
 install(FILES LICENSE DESTINATION "${CMAKE_INSTALL_DOCDIR}")
 if(SLEY_BACKTRACE)

@@ -11,6 +11,9 @@ mkdir -p "$scratch"
 cmake --install "$build" --prefix "$scratch/installed" >"$scratch/install.log"
 mv "$scratch/installed" "$prefix"
 
+tls=OFF
+[[ ! -e $prefix/$libdir/pkgconfig/sley-tls.pc ]] || tls=ON
+
 built() { [[ -e $prefix/$libdir/$1 ]]; }
 
 run_and_compare() {
@@ -20,31 +23,42 @@ run_and_compare() {
   echo "ok: $*"
 }
 
+# link_and_run FORM PKG_CONFIG_OPTION LINKER_OPTIONS...   the programs by what pkg-config says
+link_and_run() {
+  local form=$1 option=$2 name source cflags libs
+  shift 2
+  for name in sley $([[ $tls == OFF ]] || echo sley-tls); do
+    source=$([[ $name == sley ]] && echo main.cpp || echo tls.cpp)
+    # shellcheck disable=SC2086  # empty, or one word
+    read -ra cflags < <(pkg-config --cflags $option "$name")
+    # shellcheck disable=SC2086
+    read -ra libs < <(pkg-config --libs $option "$name")
+    "$cxx" -std=c++20 "${cflags[@]}" "$here/consumer/$source" "${libs[@]}" "$@" \
+      -o "$scratch/$name-$form"
+    run_and_compare "$scratch/$name-$form"
+  done
+}
+
 case $way in
   find_package)
     for shared in OFF ON; do
       if [[ $shared == OFF ]]; then built libsley.a || continue; else built libsley.so || continue; fi
       tree=$scratch/consumer-shared-$shared
       cmake -S "$here/consumer" -B "$tree" -G Ninja -DCMAKE_CXX_COMPILER="$cxx" \
-        -DCMAKE_PREFIX_PATH="$prefix" -DBUILD_SHARED_LIBS=$shared >"$tree.log"
+        -DCMAKE_PREFIX_PATH="$prefix" -DBUILD_SHARED_LIBS=$shared -DWITH_TLS="$tls" >"$tree.log"
       cmake --build "$tree" >>"$tree.log" || { cat "$tree.log"; exit 1; }
       run_and_compare "$tree/consumer"
+      [[ $tls == OFF ]] || run_and_compare "$tree/tls_consumer"
     done
     ;;
   pkg_config)
     export PKG_CONFIG_PATH=$prefix/$libdir/pkgconfig
-    read -ra cflags < <(pkg-config --cflags sley)
-    read -ra libs < <(pkg-config --libs sley)
     if built libsley.so; then
-      "$cxx" -std=c++20 "${cflags[@]}" "$here/consumer/main.cpp" "${libs[@]}" \
-        "-Wl,-rpath,$prefix/$libdir" -o "$scratch/linked-shared"
-      run_and_compare "$scratch/linked-shared"
+      link_and_run shared "" "-Wl,-rpath,$prefix/$libdir"
     fi
     if built libsley.a; then
-      rm -f "$prefix/$libdir"/libsley.so*
-      "$cxx" -std=c++20 "${cflags[@]}" "$here/consumer/main.cpp" "${libs[@]}" \
-        -o "$scratch/linked-static"
-      run_and_compare "$scratch/linked-static"
+      rm -f "$prefix/$libdir"/libsley*.so*
+      link_and_run static --static
     fi
     ;;
   *)
