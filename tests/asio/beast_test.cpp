@@ -45,7 +45,6 @@ using boost::system::error_code;
 using sley::wait_group;
 using sley_test::bytes_of;
 using sley_test::connect_tcp;
-using sley_test::let_others_run;
 using sley_test::tcp_pair;
 using sley_test::threads_of_process;
 using namespace std::chrono_literals;
@@ -447,18 +446,18 @@ GO_TEST(asio, a_goroutine_waits_for_asynchronous_operations) {
 GO_TEST(asio, errors_of_asynchronous_operations_are_thrown) {
   runner r;
   asio::steady_timer timer(r.context, 1h);
-  wait_group group;
-  group.go([&] {
+  const sley::chan<void> done;
+  sley_test::go_until_parked([&] {
     try {
       timer.async_wait(sley::asio::use_goroutine);
       ADD_FAILURE() << "no error";
     } catch (const boost::system::system_error& e) {
       EXPECT_EQ(e.code(), asio::error::operation_aborted);
     }
+    done.send();
   });
-  let_others_run();
   asio::post(r.context, [&] { timer.cancel(); });
-  group.wait();
+  done.receive();
 }
 
 GO_TEST(asio, a_dropped_operation_is_aborted) {
