@@ -107,7 +107,8 @@ struct tls_certificate {
 //
 // The handshake takes place in handshake(), or else in the first read or write; both deadlines
 // count for it. What fails in TLS fails for ever, and so does writing once a write has failed, by a
-// deadline too, as in Go: part of a record may be on its way. A read that timed out may be repeated.
+// deadline too, as in Go: part of a record may be on its way. A read that timed out can be made
+// again.
 class SLEY_API tls_stream {
  public:
   tls_stream() noexcept;
