@@ -76,7 +76,8 @@ struct tls_options {
 
 // The settings of one side, checked and read once, for any number of connections at a time. A
 // handle: copies name the same. Making one reads files: that blocks its thread at most, as an
-// announced call. Throws std::system_error that names the file.
+// announced call. Throws std::system_error that names the file, std::logic_error for a server that
+// has no certificate.
 class SLEY_API tls_context {
  public:
   static tls_context client(const tls_options& options = {});
@@ -185,6 +186,7 @@ class SLEY_API tls_stream {
 class SLEY_API tls_listener {
  public:
   tls_listener() noexcept = default;
+  // Throws std::system_error, std::logic_error if the context is of nothing.
   static tls_listener listen(std::string_view host_port, const tls_context& context,
                              const listen_options& options = {});
   static tls_listener listen(std::string_view host_port, const tls_context& context,

@@ -37,6 +37,9 @@ configuration::configuration(role r) noexcept
 
 std::shared_ptr<configuration> configuration::make(role r, const tls_options& options,
                                                    std::string& object, std::error_code& error) {
+  if (r == role::server && options.certificate_file.empty() && options.certificate_pem.empty()) {
+    throw std::logic_error("sley: a TLS server needs a certificate");
+  }
   forget_errors();
   const std::shared_ptr<configuration> made(new configuration(r));
   SSL_CTX* context = made->context_.get();

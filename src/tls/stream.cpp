@@ -234,6 +234,7 @@ ssl_st* tls_stream::native_tls() const noexcept {
 
 tls_listener tls_listener::listen(std::string_view host_port, const tls_context& context,
                                   const listen_options& options, std::error_code& error) {
+  if (!context) throw std::logic_error("sley: a TLS listener needs a context");
   tls_listener l;
   l.context_ = context;
   l.listener_ = tcp_listener::listen(host_port, options, error);

@@ -411,6 +411,22 @@ GO_TEST(tls, a_client_without_a_name_to_verify_is_misuse) {
   tcp_pair c = connect_tcp();
   EXPECT_THROW(tls_stream(std::move(c.client), usual_client()), std::logic_error);
   EXPECT_THROW(tls_stream(std::move(c.server), tls_context()), std::logic_error);
+  EXPECT_THROW(sley::net::tls_listener::listen("127.0.0.1:0", tls_context()), std::logic_error);
+}
+
+GO_TEST(tls, a_server_without_a_certificate_is_misuse) {
+  EXPECT_THROW(tls_context::server({}), std::logic_error);
+}
+
+GO_TEST(tls, runs_over_unix_streams_as_well) {
+  int ends[2];
+  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+  const tls_stream client(sley::net::unix_stream{ends[0]}, usual_client(), "localhost");
+  const tls_stream server(sley::net::unix_stream{ends[1]}, usual_server());
+  wait_group group;
+  group.go([&] { EXPECT_EQ(read_exactly(server, 5), "hello"); });
+  client.write_all(bytes_of("hello"));
+  group.wait();
 }
 
 GO_TEST(tls, settings_that_can_not_be_read_say_which) {
