@@ -23,8 +23,8 @@ class timed_waiter;
 //
 // Waiters are served in order, but a running goroutine may overtake one that has been woken and
 // does not run yet, which is many times faster. One that has waited for more than a millisecond is
-// not overtaken any more: the lock is handed to it, and to those behind it, until one has waited for
-// less. From Go's sync.Mutex.
+// not overtaken any more: the lock is handed to it, and to those behind it, until one has waited
+// for less. From Go's sync.Mutex.
 class SLEY_API mutex {
  public:
   constexpr mutex() noexcept = default;

@@ -1,8 +1,9 @@
 // The slow paths of mutex. From Go's sync.Mutex.
 //
 // `woken` is set while one waiter that was woken, or one who spins, has neither taken the lock nor
-// begun to wait: then an unlock wakes nobody else. `starving` is set only while the mutex is locked,
-// and until it is cleared an unlock hands the lock to the first in line instead of freeing it.
+// begun to wait: then an unlock wakes nobody else. `starving` is set only while the mutex is
+// locked, and until it is cleared an unlock hands the lock to the first in line instead of freeing
+// it.
 #include <sley/mutex.hpp>
 
 #include "base/check.hpp"

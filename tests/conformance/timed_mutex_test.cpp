@@ -175,11 +175,13 @@ GO_TEST(timed_mutex, may_be_destroyed_by_the_last_who_has_had_it) {
 FOREIGN_TEST(timed_mutex, threads_of_others_give_up_too) {
   sley::mutex m;
   m.lock();
+  sley::chan<void> gave_up;
   std::jthread other([&] {
     EXPECT_FALSE(m.try_lock_for(1ms));
+    gave_up.close();
     EXPECT_TRUE(m.try_lock_for(1h));
     m.unlock();
   });
-  std::this_thread::sleep_for(3ms);
+  gave_up.receive();
   m.unlock();
 }
