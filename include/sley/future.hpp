@@ -1,129 +1,140 @@
-// async and future: a goroutine with a result.
+// async and future: a goroutine with a result. A result that is brought in another way is in
+// <sley/promise.hpp>.
 #pragma once
 
-#include <sley/detail/atomic.hpp>
-#include <sley/detail/config.hpp>
-#include <sley/detail/wait_list.hpp>
+#include <sley/detail/deadline.hpp>
+#include <sley/detail/future_state.hpp>
 #include <sley/go.hpp>
 
-#include <exception>
-#include <functional>
+#include <chrono>
+#include <cstdint>
 #include <future>
 #include <memory>
-#include <optional>
 #include <type_traits>
 #include <utility>
 
 namespace sley {
 
+using std::future_status;
+
 namespace detail {
 
-// Something that happens once, and can be waited for.
-class SLEY_API one_shot {
- public:
-  // FU-1  The result is handed over: store_release in set <-> load_acquire in is_set; through the
-  //       lock for those who parked.
-  bool is_set() const noexcept { return set_.load_acquire("FU-1"); }
-  void set() noexcept;
-  void wait();
+struct future_access;
 
- private:
-  atomic<bool> set_;  // [atomic FU-1]
-  wait_list waiters_;
-};
-
+// What future and shared_future have in common.
 template <class R>
-struct future_state {
-  using stored = std::conditional_t<
-      std::is_void_v<R>, char,
-      std::conditional_t<std::is_reference_v<R>, std::remove_reference_t<R>*, R>>;
+class future_handle {
+ public:
+  bool valid() const noexcept { return state_ != nullptr; }
 
-  // What f holds is destroyed before the result is there.
-  template <class F>
-  void run(F& f) {
-    // The result is set also when the goroutine leaves f by exit(): as a broken promise.
-    struct setter {
-      future_state* state;
-      ~setter() {
-        if (!state->value && !state->error) {
-          state->error =
-              std::make_exception_ptr(std::future_error(std::future_errc::broken_promise));
-        }
-        state->done.set();
-      }
-    } guard{this};
-    auto local = std::move(f);
-    try {
-      if constexpr (std::is_void_v<R>) {
-        std::invoke(std::move(local));
-        value.emplace();
-      } else if constexpr (std::is_reference_v<R>) {
-        value.emplace(&std::invoke(std::move(local)));
-      } else {
-        value.emplace(std::invoke(std::move(local)));
-      }
-    } catch (...) {
-      error = std::current_exception();
-      if (!error) throw;  // no exception, but exit() unwinding the stack
-    }
+  // All of these: std::future_error{no_state} if there is no result to wait for. They park a
+  // goroutine and block a foreign thread.
+
+  void wait() const { checked().done.wait(); }
+  // Whether get() would return at once. Never parks.
+  bool is_ready() const { return checked().done.is_set(); }
+  // Waits at most so long: ready or timeout. std::bad_alloc without memory for a timer.
+  template <class Rep, class Period>
+  future_status wait_for(const std::chrono::duration<Rep, Period>& d) const {
+    return is_ready() ? future_status::ready : wait_until(time_in(d));
+  }
+  template <class Clock, class Duration>
+  future_status wait_until(const std::chrono::time_point<Clock, Duration>& t) const {
+    one_shot& done = checked().done;
+    const bool is_set = done.is_set() || wait_until_time(t, [&](std::int64_t deadline_ns) {
+                          return done.wait_until(deadline_ns);
+                        });
+    return is_set ? future_status::ready : future_status::timeout;
   }
 
-  R get() {
-    done.wait();
-    if (error) std::rethrow_exception(error);
-    if constexpr (std::is_reference_v<R>) {
-      return static_cast<R>(**value);
-    } else if constexpr (!std::is_void_v<R>) {
-      return std::move(*value);
-    }
+ protected:
+  using state_ptr = std::shared_ptr<future_state<R>>;
+
+  future_handle() noexcept = default;
+  explicit future_handle(state_ptr state) noexcept : state_(std::move(state)) {}
+
+  future_state<R>& checked() const {
+    if (!state_) throw std::future_error(std::future_errc::no_state);
+    return *state_;
   }
 
-  one_shot done;
-  std::optional<stored> value;
-  std::exception_ptr error;
+  state_ptr state_;
 };
 
 }  // namespace detail
 
-// The result of async: as std::future, but get() and wait() park. Move-only; not for concurrent
-// use. Destroying one does not wait.
 template <class R>
-class future {
+class shared_future;
+
+// The result of async, of a promise or of a packaged_task: as std::future, but waiting parks.
+// Move-only; not for concurrent use. Destroying one does not wait.
+template <class R>
+class future : public detail::future_handle<R> {
+  using base = detail::future_handle<R>;
+
  public:
   future() noexcept = default;
   future(future&&) noexcept = default;
   future& operator=(future&&) noexcept = default;
 
-  // Parks until the result is there, and returns it or throws what the goroutine threw
-  // (std::future_error{broken_promise} if it ended by exit()). Once only: valid() is false after.
-  // std::future_error{no_state} if there is no result to wait for.
+  // Parks until the result is there, and returns it or throws what was thrown instead
+  // (std::future_error{broken_promise} if nobody can bring it any more, as when the goroutine ended
+  // by exit()). Once only: valid() is false after. std::future_error{no_state} if there is no
+  // result to wait for.
   R get() {
-    auto state = std::move(checked());
-    return state->get();
+    this->checked();
+    const auto state = std::move(this->state_);
+    if constexpr (std::is_void_v<R>) {
+      state->result();
+    } else if constexpr (std::is_reference_v<R>) {
+      return static_cast<R>(*state->result());
+    } else {
+      return std::move(state->result());
+    }
   }
-  // Parks until the result is there.
-  void wait() const { checked()->done.wait(); }
-  bool valid() const noexcept { return state_ != nullptr; }
-  // Whether get() would return at once.
-  bool is_ready() const { return checked()->done.is_set(); }
+  // This one is empty after.
+  shared_future<R> share() noexcept { return shared_future<R>(std::move(*this)); }
 
  private:
-  template <class F, class... Args>
-  friend auto async(F&& f, Args&&... args);
-  using state_ptr = std::shared_ptr<detail::future_state<R>>;
+  friend struct detail::future_access;
+  friend class shared_future<R>;
 
-  explicit future(state_ptr state) noexcept : state_(std::move(state)) {}
-  const state_ptr& checked() const {
-    if (!state_) throw std::future_error(std::future_errc::no_state);
-    return state_;
-  }
-  state_ptr& checked() {
-    if (!state_) throw std::future_error(std::future_errc::no_state);
-    return state_;
-  }
-
-  state_ptr state_;
+  using base::base;
 };
+
+// As std::shared_future: copies share the result, and each may be used by another goroutine at the
+// same time.
+template <class R>
+class shared_future : public detail::future_handle<R> {
+ public:
+  shared_future() noexcept = default;
+  shared_future(future<R>&& other) noexcept : detail::future_handle<R>(std::move(other.state_)) {}
+
+  // As future's, any number of times: a const reference to the result that all share, the reference
+  // that it is, or nothing.
+  decltype(auto) get() const {
+    auto& state = this->checked();
+    if constexpr (std::is_void_v<R>) {
+      state.result();
+    } else if constexpr (std::is_reference_v<R>) {
+      return static_cast<R>(*state.result());
+    } else {
+      return static_cast<const R&>(state.result());
+    }
+  }
+};
+
+namespace detail {
+
+// For those who make futures.
+struct future_access {
+  template <class R>
+  static future<R> make(std::shared_ptr<future_state<R>> state) noexcept {
+    return future<R>(std::move(state));
+  }
+};
+
+}  // namespace detail
 
 // Calls f(args...), decay-copied, in a goroutine of its own; the result or the exception comes out
 // of the future. Never parks. Any thread. Errors as go().
@@ -134,7 +145,7 @@ auto async(F&& f, Args&&... args) {
   go([state, call = detail::bind_task(std::forward<F>(f), std::forward<Args>(args)...)]() mutable {
     state->run(call);
   });
-  return future<result>(std::move(state));
+  return detail::future_access::make<result>(std::move(state));
 }
 
 }  // namespace sley

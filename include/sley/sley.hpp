@@ -5,6 +5,7 @@
 #include <sley/context.hpp>
 #include <sley/future.hpp>
 #include <sley/go.hpp>
+#include <sley/promise.hpp>
 #include <sley/runtime.hpp>
 #include <sley/select.hpp>
 #include <sley/sync.hpp>

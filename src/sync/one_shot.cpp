@@ -1,29 +1,46 @@
 // What futures wait for.
-#include <sley/future.hpp>
+#include <sley/detail/future_state.hpp>
 
 #include "runtime/enter.hpp"
 #include "runtime/wait_reason.hpp"
+#include "sync/timed_waiter.hpp"
 
 namespace sley::detail {
 
 void one_shot::set() noexcept {
-  rt::enter();
+  rt::machine* m = rt::enter();
   waiters_.guard().acquire();
-  set_.store_release(true, "FU-1");
+  phase_.store_release(phase::set, "FU-1");
   waiters_.wake_all_and_release();
-  rt::leave();
+  rt::leave(m);
 }
 
 void one_shot::wait() {
   if (is_set()) return;
   rt::enter();
   waiters_.guard().acquire();
-  if (set_.load_relaxed()) {  // under the lock that set() holds
+  if (phase_.load_relaxed() == phase::set) {  // under the lock that set() holds
     waiters_.guard().release();
   } else {
     waiters_.park(rt::wait::future_wait);
   }
   rt::leave();
+}
+
+bool one_shot::wait_until(std::int64_t deadline_ns) {
+  rt::enter();
+  bool is_in_time = true;
+  {
+    sync::timed_waiter self(deadline_ns);
+    waiters_.guard().acquire();
+    if (phase_.load_relaxed() == phase::set) {  // as above
+      waiters_.guard().release();
+    } else {
+      is_in_time = self.park(waiters_, rt::wait::future_wait);
+    }
+  }
+  rt::leave();
+  return is_in_time;
 }
 
 }  // namespace sley::detail

@@ -1,0 +1,131 @@
+// What a future shares with whoever brings its result.
+#pragma once
+
+#include <sley/detail/atomic.hpp>
+#include <sley/detail/config.hpp>
+#include <sley/detail/wait_list.hpp>
+
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <future>
+#include <memory>
+#include <optional>
+#include <type_traits>
+#include <utility>
+
+namespace sley::detail {
+
+// Something that happens once, and can be waited for.
+class SLEY_API one_shot {
+ public:
+  // FU-1  The result is handed over: store_release in set <-> load_acquire in is_set; through the
+  //       lock for those who parked.
+  bool is_set() const noexcept { return phase_.load_acquire("FU-1") == phase::set; }
+  void set() noexcept;
+  void wait();
+  // False: the time is up. std::bad_alloc without memory for a timer.
+  bool wait_until(std::int64_t deadline_ns);
+
+  // For results that several might bring: true for the one that is to do so, and then to set() or,
+  // if it can't, to unclaim().
+  // FU-2  One at a time touches the result: cas_acquire in claim <-> store_release in unclaim.
+  [[nodiscard]] bool claim() noexcept {
+    phase expected = phase::open;
+    return phase_.cas_acquire(expected, phase::claimed, "FU-2");
+  }
+  void unclaim() noexcept { phase_.store_release(phase::open, "FU-2"); }
+
+ private:
+  enum class phase : std::uint32_t { open, claimed, set };
+
+  atomic<phase> phase_{phase::open};  // [atomic FU-1, FU-2]
+  wait_list waiters_;
+};
+
+inline std::exception_ptr broken_promise() {
+  return std::make_exception_ptr(std::future_error(std::future_errc::broken_promise));
+}
+
+template <class R>
+struct future_state {
+  using stored = std::conditional_t<
+      std::is_void_v<R>, char,
+      std::conditional_t<std::is_reference_v<R>, std::remove_reference_t<R>*, R>>;
+
+  // The result of call(), which is destroyed before the result is there.
+  template <class F>
+  void run(F& call) {
+    const setter guard{this};
+    auto local = std::move(call);
+    produce([&]() -> R { return std::invoke(std::move(local)); });
+  }
+
+  // The result of call(), which stays.
+  template <class F>
+  void run_in_place(F&& call) {
+    const setter guard{this};
+    produce(call);
+  }
+
+  // By a promise. What the value's constructor throws comes out, and nothing is set then.
+  template <class... Args>
+  void set_value(Args&&... args) {
+    claim();
+    try {
+      value.emplace(std::forward<Args>(args)...);
+    } catch (...) {
+      done.unclaim();
+      throw;
+    }
+    done.set();
+  }
+  void set_error(std::exception_ptr e) {
+    claim();
+    error = std::move(e);
+    done.set();
+  }
+  void claim() {
+    if (!done.claim()) throw std::future_error(std::future_errc::promise_already_satisfied);
+  }
+
+  // The value, or the exception thrown.
+  stored& result() {
+    done.wait();
+    if (error) std::rethrow_exception(error);
+    return *value;
+  }
+
+  one_shot done;
+  std::optional<stored> value;
+  std::exception_ptr error;
+
+ private:
+  // The result is set also when call() is left by exit(): as a broken promise.
+  struct setter {
+    future_state* state;
+    ~setter() {
+      if (!state->value && !state->error) state->error = broken_promise();
+      state->done.set();
+    }
+  };
+
+  template <class F>
+  void produce(F&& call) {
+    try {
+      if constexpr (std::is_void_v<R>) {
+        call();
+        value.emplace();
+      } else if constexpr (std::is_reference_v<R>) {
+        value.emplace(&call());
+      } else {
+        value.emplace(call());
+      }
+    } catch (...) {
+      error = std::current_exception();
+      if (!error) throw;  // no exception, but exit() unwinding the stack
+    }
+  }
+};
+
+}  // namespace sley::detail
