@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <atomic>
 #include <cstdint>
 #include <tuple>
 #include <vector>
@@ -57,6 +58,35 @@ outcome mutex_contended(int n) {
   });
   check(count == total, "count");
   sink += shared;
+  return o;
+}
+
+// What does a read lock cost when eight goroutines read all the time and nobody writes?
+outcome rwmutex_read(int n) {
+  constexpr int goroutines = 8;
+  const int each = std::max(1, n / goroutines);
+  const std::int64_t total = std::int64_t{goroutines} * each;
+  sley::shared_mutex mutex;
+  std::uint64_t value = 7;
+  std::atomic<std::uint64_t> sum{0};
+  outcome o = timed(total, [&] {
+    sley::wait_group wg;
+    for (int g = 0; g < goroutines; ++g) {
+      wg.add(1);
+      sley::go([&, each] {
+        std::uint64_t local = 0;
+        for (int i = 0; i < each; ++i) {
+          mutex.lock_shared();
+          local += value;
+          mutex.unlock_shared();
+        }
+        sum += local;
+        wg.done();
+      });
+    }
+    wg.wait();
+  });
+  check(sum == 7 * static_cast<std::uint64_t>(total), "sum");
   return o;
 }
 
@@ -121,6 +151,12 @@ outcome ctx_cancel_tree(int n) {
     }
   });
   o.add("cancel_us=%.2f notify_us=%.2f", ns_each(cancelling, n) / 1000, notify_us());
+// What does it cost to find that something has been done?
+outcome once(int n) {
+  sley::once_flag flag;
+  int calls = 0;
+    for (int i = 0; i < n; ++i) sley::call_once(flag, [&] { ++calls; });
+  check(calls == 1, "once");
   return o;
 }
 
@@ -128,7 +164,9 @@ constexpr workload rows[] = {
     {"mutex_uncontended", 100'000'000, 1'000'000, mutex_uncontended},
     {"mutex_contended", 8'000'000, 200'000, mutex_contended},
     {"ctx_cancel_tree", 1'000, 50, ctx_cancel_tree},
+    {"rwmutex_read", 16'000'000, 200'000, rwmutex_read},
     {"waitgroup_addwait", 50'000'000, 1'000'000, waitgroup_addwait},
+    {"once", 500'000'000, 1'000'000, once},
 };
 
 }  // namespace

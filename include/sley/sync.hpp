@@ -6,5 +6,7 @@
 #include <sley/latch.hpp>
 #include <sley/mutex.hpp>
 #include <sley/once.hpp>
+#include <sley/recursive_mutex.hpp>
 #include <sley/semaphore.hpp>
+#include <sley/shared_mutex.hpp>
 #include <sley/wait_group.hpp>

@@ -6,8 +6,9 @@
 #include <cstdlib>
 #include <exception>
 #include <string>
+#include <vector>
 
-using sley_test::run_child;
+using sley_test::run_children;
 
 CHILD_MAIN(unlocks_an_unlocked_mutex) {
   return sley::run([] {
@@ -57,13 +58,102 @@ CHILD_MAIN(unlocks_twice_after_contention) {
   });
 }
 
+CHILD_MAIN(unlocks_an_unlocked_shared_mutex) {
+  return sley::run([] {
+    sley::shared_mutex m;
+    m.unlock();
+    return 4;
+  });
+}
+
+CHILD_MAIN(unlocks_a_shared_mutex_that_is_locked_shared) {
+  return sley::run([] {
+    sley::shared_mutex m;
+    m.lock_shared();
+    m.unlock();
+    return 4;
+  });
+}
+
+CHILD_MAIN(unlocks_shared_an_unlocked_shared_mutex) {
+  return sley::run([] {
+    sley::shared_mutex m;
+    m.lock();
+    m.unlock();
+    m.unlock_shared();
+    return 4;
+  });
+}
+
+CHILD_MAIN(unlocks_shared_a_shared_mutex_that_is_locked) {
+  return sley::run([] {
+    sley::shared_mutex m;
+    m.lock();
+    m.unlock_shared();
+    return 4;
+  });
+}
+
+CHILD_MAIN(unlocks_a_recursive_mutex_of_another) {
+  return sley::run([] {
+    sley::recursive_mutex m;
+    m.lock();
+    sley::wait_group group;
+    group.go([&m] { m.unlock(); });
+    group.wait();
+    return 4;
+  });
+}
+
+CHILD_MAIN(unlocks_an_unlocked_recursive_mutex) {
+  sley::recursive_mutex m;
+  m.lock();
+  m.unlock();
+  m.unlock();
+  return 4;
+}
+
+#ifdef SLEY_DEBUG_CHECKS
+CHILD_MAIN(destroys_a_locked_shared_mutex) {
+  return sley::run([] {
+    sley::shared_mutex m;
+    m.lock_shared();
+    return 4;
+  });
+}
+
+CHILD_MAIN(destroys_a_locked_recursive_mutex) {
+  sley::recursive_mutex m;
+  m.lock();
+  return 4;
+}
+
+TEST(misuse, destroying_a_locked_mutex_is_fatal_in_debug_builds) {
+  for (const auto& child :
+       run_children({"destroys_a_locked_shared_mutex", "destroys_a_locked_recursive_mutex"})) {
+    EXPECT_TRUE(child.failed()) << child;
+    EXPECT_NE(child.err.find("destroyed while it is locked"), std::string::npos) << child;
+  }
+}
+#endif
+
 TEST(misuse, unlocking_an_unlocked_mutex_is_fatal) {
-  for (const char* name : {"unlocks_an_unlocked_mutex", "unlocks_twice", "unlocks_in_a_thread",
-                           "unlocks_twice_after_contention"}) {
-    const auto child = run_child(name);
-    EXPECT_TRUE(child.failed()) << name << ": " << child;
-    EXPECT_NE(child.status, 3) << name << ": " << child;
-    EXPECT_NE(child.status, 4) << name << ": " << child;
-    EXPECT_NE(child.err.find("unlocked"), std::string::npos) << name << ": " << child;
+  const std::vector<std::string> names = {"unlocks_an_unlocked_mutex",
+                                          "unlocks_twice",
+                                          "unlocks_in_a_thread",
+                                          "unlocks_twice_after_contention",
+                                          "unlocks_an_unlocked_shared_mutex",
+                                          "unlocks_a_shared_mutex_that_is_locked_shared",
+                                          "unlocks_shared_an_unlocked_shared_mutex",
+                                          "unlocks_shared_a_shared_mutex_that_is_locked",
+                                          "unlocks_a_recursive_mutex_of_another",
+                                          "unlocks_an_unlocked_recursive_mutex"};
+  const auto children = run_children(names);
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const auto& child = children[i];
+    EXPECT_TRUE(child.failed()) << names[i] << ": " << child;
+    EXPECT_NE(child.status, 3) << names[i] << ": " << child;
+    EXPECT_NE(child.status, 4) << names[i] << ": " << child;
+    EXPECT_NE(child.err.find("unlocked"), std::string::npos) << names[i] << ": " << child;
   }
 }

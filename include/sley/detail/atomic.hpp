@@ -119,6 +119,10 @@ class atomic {
     return value_($).compare_exchange_strong(expected, desired, order,
                                              acquires ? rl::mo_acquire : rl::mo_relaxed);
   }
+  bool cas_seq_cst(T& expected, T desired, SLEY_ORDER) {
+    return value_($).compare_exchange_strong(expected, desired,
+                                             weakened(rl::mo_seq_cst, label, site), rl::mo_relaxed);
+  }
   T add_relaxed(T v) { return value_($).fetch_add(v, rl::mo_relaxed); }
   T add_acq_rel(T v, SLEY_ORDER) {
     return value_($).fetch_add(v, weakened(rl::mo_acq_rel, label, site));
@@ -228,6 +232,9 @@ class atomic {
   }
   SLEY_ALWAYS_INLINE bool cas_acq_rel(T& expected, T desired, order_label) noexcept {
     return cas(expected, desired, std::memory_order_acq_rel, std::memory_order_acquire);
+  }
+  SLEY_ALWAYS_INLINE bool cas_seq_cst(T& expected, T desired, order_label) noexcept {
+    return cas(expected, desired, std::memory_order_seq_cst, std::memory_order_relaxed);
   }
   SLEY_ALWAYS_INLINE T add_relaxed(T v) noexcept {
     schedule_point();

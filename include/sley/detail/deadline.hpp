@@ -41,7 +41,8 @@ std::int64_t deadline_at(const std::chrono::time_point<Clock, Duration>& t) {
   if constexpr (std::is_same_v<Clock, std::chrono::steady_clock>) {
     return whole_nanoseconds(t.time_since_epoch());
   } else {
-    return deadline_in(t - Clock::now());
+    const auto now = Clock::now();
+    return t <= now ? deadline_after(0) : deadline_in(t - now);
   }
 }
 

@@ -1,0 +1,122 @@
+// A lock that many may share, as in <shared_mutex>.
+#pragma once
+
+#include <sley/detail/atomic.hpp>
+#include <sley/detail/config.hpp>
+#include <sley/detail/deadline.hpp>
+#include <sley/detail/wait_list.hpp>
+#include <sley/semaphore.hpp>
+
+#include <chrono>
+#include <cstdint>
+
+namespace sley {
+
+// As std::shared_mutex, and with the timed members of std::shared_timed_mutex. Waiting parks a
+// goroutine and blocks a foreign thread. Meets the standard's requirements for std::unique_lock and
+// std::shared_lock.
+//
+// Writers go first: once one waits, no new reader gets in; and when it unlocks, all readers that
+// have come meanwhile get in before the next writer. Writers are served in order. So a goroutine
+// that holds it shared must not ask for it again.
+//
+// A shared lock is unlocked by the goroutine (or foreign thread) that locked it. An exclusive one
+// may be unlocked by another. Unlocking what is not locked is a fatal error, as in Go. It must not
+// be destroyed while it is locked or a call is under way.
+//
+// Where several processors read at the same time, readers leave their marks in a table that all
+// such locks share, and do not write to the lock itself; the next writer looks through the table.
+// From BRAVO (Dice and Kogan, 2019).
+class SLEY_API shared_mutex {
+ public:
+  shared_mutex() noexcept : writers_(1, 1) {}
+  shared_mutex(const shared_mutex&) = delete;
+  shared_mutex& operator=(const shared_mutex&) = delete;
+  ~shared_mutex();
+
+  void lock() { lock_until_ns(detail::no_deadline); }
+  // Never parks.
+  bool try_lock() noexcept;
+  // Park at most so long. std::bad_alloc without memory for a timer.
+  template <class Rep, class Period>
+  bool try_lock_for(const std::chrono::duration<Rep, Period>& d) {
+    return try_lock() || lock_until_ns(detail::deadline_in(d));
+  }
+  template <class Clock, class Duration>
+  bool try_lock_until(const std::chrono::time_point<Clock, Duration>& t) {
+    return try_lock() || detail::wait_until_time(t, [this](std::int64_t deadline_ns) {
+             return lock_until_ns(deadline_ns);
+           });
+  }
+  // Never parks.
+  void unlock() noexcept;
+
+  void lock_shared() {
+    if (!try_lock_shared()) lock_shared_slow(detail::no_deadline);
+  }
+  // Never parks. Fails if a writer has the lock or waits for it.
+  bool try_lock_shared() noexcept;
+  template <class Rep, class Period>
+  bool try_lock_shared_for(const std::chrono::duration<Rep, Period>& d) {
+    return try_lock_shared() || lock_shared_slow(detail::deadline_in(d));
+  }
+  template <class Clock, class Duration>
+  bool try_lock_shared_until(const std::chrono::time_point<Clock, Duration>& t) {
+    return try_lock_shared() || detail::wait_until_time(t, [this](std::int64_t deadline_ns) {
+             return lock_shared_slow(deadline_ns);
+           });
+  }
+  // Never parks.
+  void unlock_shared() noexcept;
+
+ private:
+  using slot = detail::atomic<std::uintptr_t>;
+
+  // Of state_. The rest counts the readers that are not in the table.
+  static constexpr std::uint64_t writer = 1;   // one has the lock, or is the next to have it
+  static constexpr std::uint64_t drains = 2;   // it waits until the count is zero
+  static constexpr std::uint64_t blocked = 4;  // readers wait, or may
+  static constexpr std::uint64_t reader = 8;
+
+  std::uintptr_t mark() const noexcept { return reinterpret_cast<std::uintptr_t>(this); }
+  slot* my_slot() const noexcept;
+  bool enter_slot(slot& s) noexcept;
+  bool leave_slot(slot& s) noexcept;
+  bool count_in() noexcept;
+  void count_out() noexcept;
+  void prefer_slots() noexcept;
+  bool lock_shared_slow(std::int64_t deadline_ns);
+  bool count_in_or_mark() noexcept;
+
+  bool lock_until_ns(std::int64_t deadline_ns);
+  bool drain_count(std::int64_t deadline_ns);
+  bool drain_slots(std::int64_t deadline_ns);
+  bool stop_draining() noexcept;
+  bool is_any_slot_taken() noexcept;
+  std::int32_t ask_slots() noexcept;
+  void let_readers_in() noexcept;
+
+  // SM-1  The critical sections: cas_release, exchange_release or sub_acq_rel in the unlocks <->
+  //       cas_acquire or or_acq_rel in the locks, of one word. Who waits is marked in it under the
+  //       waiters' lock, so who changes it otherwise knows whom to wake, and touches nothing of the
+  //       lock if there is nobody.
+  // SM-2  A reader in the table against a writer.
+  //         A reads:   1 slot = lock (cas)       2 read has_slots_
+  //         B writes:  3 has_slots_ = false      4 read all slots
+  //         Bad: A reads true at 2, B misses A's slot at 4: both have the lock.
+  //         So:  all four are seq_cst.
+  // SM-3  What a reader in the table did is over when the writer has the lock: exchange_release in
+  //       leave_slot <-> load_seq_cst or cas_acquire of the slot by the writer; by the waiters'
+  //       lock if it was asked.
+  detail::atomic<std::uint64_t> state_;  // [atomic SM-1]
+  detail::atomic<bool> has_slots_;       // [atomic SM-2] readers may use the table
+  bool is_asking_ = false;               // [writer] slots may still be taken from before
+  std::int32_t asked_ = 0;               // [lock: of asking_] readers that will tell
+  detail::atomic<std::int64_t> no_slots_before_ns_;  // relaxed: a hint
+  detail::semaphore_core writers_;                   // whose turn it is among writers
+  detail::wait_list draining_;                       // the writer that waits for the count
+  detail::wait_list asking_;                         // the writer that waits for the table
+  detail::wait_list readers_;
+};
+
+}  // namespace sley

@@ -1,0 +1,55 @@
+// recursive_mutex: a mutex that knows its owner.
+#include <sley/recursive_mutex.hpp>
+
+#include "base/check.hpp"
+#include "runtime/enter.hpp"
+
+namespace sley {
+
+namespace {
+
+// Who calls: the goroutine's record, or the one that stands for a foreign thread.
+const void* self() noexcept {
+  if (const rt::machine* m = rt::this_machine(); m != nullptr) return m->g;
+  rt::machine* m = rt::enter();
+  const void* g = m->g;
+  rt::leave(m);
+  return g;
+}
+
+}  // namespace
+
+recursive_mutex::~recursive_mutex() {
+  if (base::debug_checks && owner_.load_relaxed() != nullptr) {
+    base::fatal("sley: a recursive_mutex is destroyed while it is locked");
+  }
+}
+
+void recursive_mutex::lock() {
+  const void* me = self();
+  if (!is_mine(me)) {
+    mutex_.lock();
+    owner_.store_relaxed(me);
+  }
+  ++depth_;
+}
+
+bool recursive_mutex::try_lock() {
+  const void* me = self();
+  if (!is_mine(me)) {
+    if (!mutex_.try_lock()) return false;
+    owner_.store_relaxed(me);
+  }
+  ++depth_;
+  return true;
+}
+
+void recursive_mutex::unlock() noexcept {
+  if (!is_mine(self()))
+    base::fatal("sley: a recursive_mutex is unlocked by one that does not own it");
+  if (--depth_ != 0) return;
+  owner_.store_relaxed(nullptr);
+  mutex_.unlock();
+}
+
+}  // namespace sley

@@ -1,0 +1,277 @@
+// shared_mutex and recursive_mutex: the conditions of [thread.sharedmutex] and [thread.mutex], and
+// what Go's sync/rwmutex_test.go asserts (H7, H9 and HammerRWMutex). Readers of several processors
+// go another way than those of one, so most tests let readers meet first.
+#include "support/harness.hpp"
+#include "support/thread_group.hpp"
+
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <mutex>
+#include <shared_mutex>
+#include <type_traits>
+#include <vector>
+
+using sley_test::eventually;
+using sley_test::go_until_parked;
+using sley_test::let_others_run;
+using sley_test::rounds;
+using namespace std::chrono_literals;
+using std::chrono::steady_clock;
+using std::chrono::system_clock;
+
+static_assert(!std::is_copy_constructible_v<sley::shared_mutex>);
+static_assert(!std::is_copy_constructible_v<sley::recursive_mutex>);
+
+// Readers that run at the same time, for so long that they are seen to disturb each other.
+static void let_readers_meet(sley::shared_mutex& m) {
+  sley::wait_group group;
+  for (int g = 0; g < 4; ++g) {
+    group.go([&m] {
+      for (int i = 0; i < rounds(2000); ++i) {
+        m.lock_shared();
+        m.unlock_shared();
+      }
+    });
+  }
+  group.wait();
+}
+
+// H7, TestParallelReaders
+GO_TEST(shared_mutex, several_readers_hold_it_at_once) {
+  for (const bool meet : {false, true}) {
+    sley::shared_mutex m;
+    if (meet) let_readers_meet(m);
+    constexpr int readers = 3;
+    sley::chan<bool> locked(readers);
+    sley::chan<bool> go_on(readers);
+    sley::wait_group group;
+    for (int i = 0; i < readers; ++i) {
+      group.go([&, locked, go_on] {
+        m.lock_shared();
+        locked.send(true);
+        go_on.receive();
+        m.unlock_shared();
+      });
+    }
+    for (int i = 0; i < readers; ++i) locked.receive();
+    EXPECT_FALSE(m.try_lock());
+    EXPECT_FALSE(m.try_lock_for(1ms));
+    EXPECT_TRUE(m.try_lock_shared());
+    m.unlock_shared();
+    for (int i = 0; i < readers; ++i) go_on.send(true);
+    group.wait();
+    EXPECT_TRUE(m.try_lock());
+    m.unlock();
+  }
+}
+
+// H9, TestRLocker: writer preference, and readers before the next writer.
+GO_TEST(shared_mutex, a_waiting_writer_holds_off_new_readers_who_then_come_before_the_next) {
+  for (const bool meet : {false, true}) {
+    sley::shared_mutex m;
+    if (meet) let_readers_meet(m);
+    sley::chan<char> order(3);
+    sley::wait_group group;
+    group.add(3);
+    m.lock_shared();
+    go_until_parked([&, order] {
+      m.lock();
+      order.send('w');
+      m.unlock();
+      group.done();
+    });
+    EXPECT_FALSE(m.try_lock_shared()) << "a writer waits";
+    EXPECT_FALSE(m.try_lock_shared_for(1ms));
+    go_until_parked([&, order] {
+      const std::shared_lock lock(m);
+      order.send('r');
+      group.done();
+    });
+    go_until_parked([&, order] {
+      m.lock();
+      order.send('W');
+      m.unlock();
+      group.done();
+    });
+    EXPECT_EQ(order.size(), 0U);
+    m.unlock_shared();
+    group.wait();
+    EXPECT_EQ(order.receive(), 'w');
+    EXPECT_EQ(order.receive(), 'r');
+    EXPECT_EQ(order.receive(), 'W');
+  }
+}
+
+// Nobody is inside with a writer; writers and readers that give up leave nothing behind.
+template <class Group>
+void hammer(Group& group, int goroutines, int laps, unsigned writes_in) {
+  sley::shared_mutex m;
+  std::atomic<int> readers{0};
+  std::atomic<int> writers{0};
+  std::int64_t value = 0;  // guarded by m
+  std::atomic<std::int64_t> written{0};
+  for (int g = 0; g < goroutines; ++g) {
+    group.go([&, g] {
+      sley_test::random_source random(static_cast<std::uint64_t>(g));
+      for (int i = 0; i < laps; ++i) {
+        const bool is_timed = random.one_in(8);
+        const bool is_try = !is_timed && random.one_in(8);
+        const auto limit = std::chrono::nanoseconds(random.below(20'000));
+        const bool pauses = random.one_in(20);
+        if (random.one_in(writes_in)) {
+          if (is_timed ? !m.try_lock_for(limit) : is_try && !m.try_lock()) continue;
+          if (!is_timed && !is_try) m.lock();
+          EXPECT_EQ(++writers, 1);
+          EXPECT_EQ(readers, 0);
+          ++value;
+          ++written;
+          if (pauses) sley::this_goroutine::yield();
+          --writers;
+          m.unlock();
+        } else {
+          if (is_timed ? !m.try_lock_shared_for(limit) : is_try && !m.try_lock_shared()) continue;
+          if (!is_timed && !is_try) m.lock_shared();
+          ++readers;
+          EXPECT_EQ(writers, 0);
+          const std::int64_t before = value;
+          if (pauses) sley::this_goroutine::yield();
+          EXPECT_EQ(value, before);
+          --readers;
+          m.unlock_shared();
+        }
+      }
+    });
+  }
+  group.wait();
+  EXPECT_EQ(value, written);
+  EXPECT_TRUE(m.try_lock());
+  m.unlock();
+}
+
+// TestRWMutex
+GO_TEST(shared_mutex, many_writers_exclude_each_other_and_readers) {
+  sley::wait_group group;
+  hammer(group, 10, rounds(2000), 3);
+}
+
+GO_TEST(shared_mutex, a_rare_writer_excludes_readers_who_do_not_write_to_the_lock) {
+  sley::wait_group group;
+  hammer(group, 10, rounds(10000), 500);
+}
+
+struct threads {
+  template <class F>
+  void go(F f) {
+    group.start(f);
+  }
+  void wait() { group.join(); }
+  sley_test::thread_group group;
+};
+
+FOREIGN_TEST(shared_mutex, threads_exclude_each_other) {
+  threads group;
+  hammer(group, 4, rounds(4000), 100);
+}
+
+GO_TEST(shared_mutex, a_writer_that_gives_up_lets_readers_in) {
+  for (const bool meet : {false, true}) {
+    sley::shared_mutex m;
+    if (meet) let_readers_meet(m);
+    m.lock_shared();
+    sley::wait_group group;
+    group.add(2);
+    go_until_parked([&] {
+      EXPECT_FALSE(m.try_lock_until(steady_clock::now() + 20ms));
+      group.done();
+    });
+    sley::go([&] {
+      m.lock_shared();
+      m.unlock_shared();
+      group.done();
+    });
+    group.wait();
+    EXPECT_TRUE(m.try_lock_shared());
+    m.unlock_shared();
+    m.unlock_shared();
+    EXPECT_TRUE(m.try_lock_until(system_clock::now()));
+    EXPECT_FALSE(m.try_lock_shared_until(system_clock::now() + 1ms));
+    m.unlock();
+    m.lock();
+    m.unlock();
+  }
+}
+
+GO_TEST(shared_mutex, a_read_lock_may_be_held_across_parks_on_any_processor) {
+  sley::shared_mutex m;
+  let_readers_meet(m);
+  sley::wait_group group;
+  for (int g = 0; g < 20; ++g) {
+    group.go([&, g] {
+      for (int i = 0; i < rounds(100); ++i) {
+        if (g == 0) {
+          const std::lock_guard lock(m);
+        } else {
+          const std::shared_lock lock(m);
+          sley::this_goroutine::yield();
+        }
+      }
+    });
+  }
+  group.wait();
+}
+
+GO_TEST(shared_mutex, many_locks_are_held_at_once) {
+  std::vector<sley::shared_mutex> all(300);
+  let_readers_meet(all[0]);
+  for (auto& m : all) m.lock_shared();
+  for (auto& m : all) EXPECT_FALSE(m.try_lock());
+  for (auto& m : all) m.unlock_shared();
+  for (auto& m : all) {
+    EXPECT_TRUE(m.try_lock());
+    m.unlock();
+  }
+}
+
+GO_TEST(recursive_mutex, its_owner_may_lock_it_again_and_nobody_else) {
+  sley::recursive_mutex m;
+  m.lock();
+  EXPECT_TRUE(m.try_lock());
+  const auto others = [&] { return sley::async([&] { return m.try_lock(); }).get(); };
+  EXPECT_FALSE(others());
+  m.unlock();
+  EXPECT_FALSE(others());
+  m.unlock();
+  EXPECT_TRUE(sley::async([&] {
+                const bool locked = m.try_lock();
+                m.unlock();
+                return locked;
+              }).get());
+}
+
+GO_TEST(recursive_mutex, many_goroutines_exclude_each_other) {
+  sley::recursive_mutex m;
+  int counter = 0;
+  sley::wait_group group;
+  for (int g = 0; g < 10; ++g) {
+    group.go([&] {
+      for (int i = 0; i < rounds(1000); ++i) {
+        const std::lock_guard outer(m);
+        const std::lock_guard inner(m);
+        ++counter;
+        if (i % 50 == 0) sley::this_goroutine::yield();
+      }
+    });
+  }
+  group.wait();
+  EXPECT_EQ(counter, 10 * rounds(1000));
+}
+
+FOREIGN_TEST(recursive_mutex, a_thread_may_be_its_owner) {
+  sley::recursive_mutex m;
+  const std::lock_guard outer(m);
+  const std::lock_guard inner(m);
+  sley_test::thread_group threads;
+  threads.start([&] { EXPECT_FALSE(m.try_lock()); });
+  threads.join();
+}
