@@ -3,10 +3,14 @@
 #pragma once
 
 #include <sley/condition_variable.hpp>
+#include <sley/goroutine_local.hpp>
 #include <sley/latch.hpp>
 #include <sley/mutex.hpp>
+#include <sley/object_pool.hpp>
 #include <sley/once.hpp>
+#include <sley/rate_limiter.hpp>
 #include <sley/recursive_mutex.hpp>
 #include <sley/semaphore.hpp>
 #include <sley/shared_mutex.hpp>
+#include <sley/single_flight.hpp>
 #include <sley/wait_group.hpp>

@@ -40,7 +40,7 @@ __attribute__((noinline, no_sanitize("null"))) void run_task() {
   } catch (const abi::__forced_unwind&) {
     g->extra->exit_arrived = true;  // exit(): the unwinding ends here, as it should
   }
-  delete std::exchange(g->extra, nullptr);  // here, for free() takes a lock of libc
+  if (__builtin_expect(g->extra != nullptr, 0)) end_extra(g);  // free() takes a lock of libc
   enter();
 }
 
@@ -92,6 +92,16 @@ void forced_unwind_ended(_Unwind_Reason_Code, _Unwind_Exception*) {
 }
 
 }  // namespace
+
+void end_extra(goroutine* g) noexcept {
+  while (g->extra != nullptr) {  // ends when destroying values has made no new ones
+    if (local_values* locals = std::exchange(g->extra->locals, nullptr)) {
+      g->extra->destroy_locals(locals);
+    } else {
+      delete std::exchange(g->extra, nullptr);
+    }
+  }
+}
 
 void exit_goroutine() {
   goroutine* g = this_machine()->g;

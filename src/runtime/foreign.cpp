@@ -32,6 +32,7 @@ pthread_key_t thread_end_key;
 // later still, and uses the library, gets a new one.
 void forget_thread(void* arg) {
   auto* m = static_cast<machine*>(arg);
+  end_extra(m->self);
   platform::set_current_machine(nullptr);
   {
     detail::lock_guard guard(m->border.guard());
@@ -156,7 +157,7 @@ void run_here(const detail::task_type& type, void* callable) {
   begin_main(m, g);
   leave(m);
   const bool has_returned = run_main_task(g, type, callable);
-  delete std::exchange(g->extra, nullptr);
+  end_extra(g);
   enter();
   if (!has_returned) wait_for_ever(m);
   end_main(m, g);

@@ -22,6 +22,9 @@
 
 namespace sley::rt {
 
+// Values of goroutine_local variables, see goroutine_local.cpp in sync.
+struct local_values;
+
 // What few goroutines have.
 struct goroutine_extra {
   std::string_view name() const noexcept { return {name_bytes, name_size}; }
@@ -33,12 +36,18 @@ struct goroutine_extra {
   static constexpr std::size_t max_name = 31;
   char name_bytes[max_name] = {};
   std::uint8_t name_size = 0;
-  std::size_t stack_bytes = 0;      // 0: the default
+  std::size_t stack_bytes = 0;  // 0: the default
+  local_values* locals = nullptr;
+  void (*destroy_locals)(local_values*) noexcept = nullptr;
   bool exit_arrived = false;        // exit(): the stack has been unwound
   _Unwind_Exception exit_unwind{};  // exit(): what the unwinder works with
 };
 
 struct machine;
+struct goroutine;
+
+// In user code, where the goroutine or the thread ends: destroys its values, and what it has else.
+void end_extra(goroutine* g) noexcept;
 
 // What must be seen to before a goroutine can run; a machine looks at all of it at once.
 enum need : std::uint8_t {

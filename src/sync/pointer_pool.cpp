@@ -1,0 +1,88 @@
+// What object_pool keeps its idle objects in.
+//
+//   PP-1  A processor's own store is used only by who holds the processor, inside the runtime,
+//         where it can't be lost. Foreign threads, and processors that came later, use the shared
+//         one.
+#include <sley/object_pool.hpp>
+
+#include <sley/detail/lock.hpp>
+#include <sley/runtime.hpp>
+
+#include "runtime/enter.hpp"
+
+#include <cstdint>
+#include <vector>
+
+namespace sley::detail {
+
+namespace {
+
+constexpr std::size_t store_capacity = 14;
+
+struct alignas(64) store {
+  std::size_t count = 0;
+  void* pointers[store_capacity] = {};
+
+  bool push(void* p) noexcept {
+    if (count == store_capacity) return false;
+    pointers[count++] = p;
+    return true;
+  }
+  void* pop() noexcept { return count == 0 ? nullptr : pointers[--count]; }
+};
+
+}  // namespace
+
+struct pointer_pool::state {
+  explicit state(std::size_t procs) : own(procs) { shared.reserve(procs * store_capacity); }
+
+  // Null: the caller is to use the shared one.
+  store* own_of(const rt::machine* m) noexcept {
+    return m->p != nullptr && m->p->id < own.size() ? &own[m->p->id] : nullptr;  // PP-1
+  }
+
+  std::vector<store> own;
+  lock guard;
+  std::vector<void*> shared;  // [lock: guard] never grows over what is reserved
+};
+
+pointer_pool::pointer_pool()
+    : state_(std::make_unique<state>(static_cast<std::size_t>(runtime::max_procs()))) {}
+pointer_pool::~pointer_pool() = default;
+
+void* pointer_pool::take() noexcept {
+  rt::machine* m = rt::enter();
+  store* own = state_->own_of(m);
+  void* taken = own == nullptr ? nullptr : own->pop();
+  if (taken == nullptr) {
+    const lock_guard guard(state_->guard);
+    if (!state_->shared.empty()) {
+      taken = state_->shared.back();
+      state_->shared.pop_back();
+    }
+  }
+  rt::leave(m);
+  return taken;
+}
+
+bool pointer_pool::give(void* pointer) noexcept {
+  rt::machine* m = rt::enter();
+  store* own = state_->own_of(m);
+  bool is_kept = own != nullptr && own->push(pointer);
+  if (!is_kept) {
+    const lock_guard guard(state_->guard);
+    is_kept = state_->shared.size() < state_->shared.capacity();
+    if (is_kept) state_->shared.push_back(pointer);
+  }
+  rt::leave(m);
+  return is_kept;
+}
+
+void* pointer_pool::take_any() noexcept {
+  for (store& s : state_->own) {
+    if (void* p = s.pop()) return p;
+  }
+  return take();
+}
+
+}  // namespace sley::detail

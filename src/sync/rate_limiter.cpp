@@ -1,0 +1,93 @@
+// rate_limiter: the tokens are not counted as they come, but when somebody asks.
+#include <sley/rate_limiter.hpp>
+
+#include <sley/go.hpp>
+
+#include <algorithm>
+#include <mutex>
+#include <stdexcept>
+#include <utility>
+
+namespace sley {
+
+namespace {
+
+using seconds = std::chrono::duration<double>;
+
+}  // namespace
+
+rate_limiter::rate_limiter(double per_second, std::int64_t burst)
+    : per_second_(per_second), burst_(burst), tokens_(static_cast<double>(burst)) {
+  if (!(per_second >= 0) || burst < 0) throw std::logic_error("sley::rate_limiter: negative rate");
+  last_ = time_point::clock::now();
+}
+
+bool rate_limiter::allow(std::int64_t n) { return take(n, time_point::clock::now()).ok(); }
+
+void rate_limiter::wait(std::int64_t n) {
+  if (n > burst_) throw std::logic_error("sley::rate_limiter: more than the bucket holds");
+  this_goroutine::sleep_until(take(n, time_point::max()).time());
+}
+
+bool rate_limiter::try_wait_until(time_point deadline, std::int64_t n) {
+  const reservation taken = take(n, deadline);
+  if (taken.ok()) this_goroutine::sleep_until(taken.time());
+  return taken.ok();
+}
+
+rate_limiter::reservation rate_limiter::reserve(std::int64_t n) {
+  return take(n, time_point::max());
+}
+
+// Without any if they would come after the deadline, or never.
+rate_limiter::reservation rate_limiter::take(std::int64_t n, time_point deadline) {
+  if (n < 0) throw std::logic_error("sley::rate_limiter: a negative number of tokens");
+  reservation taken;
+  if (n > burst_) return taken;
+  const std::lock_guard guard(mutex_);
+  const time_point now = time_point::clock::now();
+  fill(now);
+  tokens_ -= static_cast<double>(n);
+  taken.time_ = when_filled(now);
+  if (taken.time_ > std::max(deadline, now)) {
+    tokens_ += static_cast<double>(n);
+    return taken;
+  }
+  taken.limiter_ = this;
+  taken.tokens_ = n;
+  last_event_ = std::max(last_event_, taken.time_);
+  return taken;
+}
+
+// Requires the mutex. Time that seems to go back counts as none.
+void rate_limiter::fill(time_point now) noexcept {
+  if (now <= last_) return;
+  tokens_ =
+      std::min(static_cast<double>(burst_), tokens_ + per_second_ * seconds(now - last_).count());
+  last_ = now;
+}
+
+// Requires the mutex. When the bucket, which is as of now, has no debts.
+rate_limiter::time_point rate_limiter::when_filled(time_point now) const noexcept {
+  if (tokens_ >= 0) return now;
+  const seconds debt(-tokens_ / per_second_);
+  if (!(debt < seconds(time_point::max() - now))) return time_point::max();
+  return now + std::chrono::ceil<time_point::duration>(debt);
+}
+
+void rate_limiter::reservation::cancel() {
+  if (limiter_ != nullptr) std::exchange(limiter_, nullptr)->give_back(tokens_, time_);
+}
+
+// What was reserved later has its times already, and counts on what came until then.
+void rate_limiter::give_back(std::int64_t n, time_point time) {
+  const std::lock_guard guard(mutex_);
+  const time_point now = time_point::clock::now();
+  if (time <= now) return;
+  const double relied_on = per_second_ * seconds(last_event_ - time).count();
+  fill(now);
+  tokens_ = std::min(static_cast<double>(burst_),
+                     tokens_ + std::max(0.0, static_cast<double>(n) - relied_on));
+}
+
+}  // namespace sley
