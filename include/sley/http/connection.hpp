@@ -1,0 +1,43 @@
+// What HTTP runs over: TCP, TLS, or bytes in memory.
+#pragma once
+
+#include <sley/detail/config.hpp>
+#include <sley/net.hpp>
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <span>
+#include <system_error>
+
+namespace sley::http {
+
+// A stream of bytes both ways, with the meaning of net::stream: calls park, deadlines fail them with
+// std::errc::timed_out. One goroutine reads and one writes at a time; close() comes from anywhere, at
+// any time, and ends both.
+class SLEY_API connection {
+ public:
+  connection() = default;
+  connection(const connection&) = delete;
+  connection& operator=(const connection&) = delete;
+  virtual ~connection();
+
+  // At least one byte; 0: the end of the stream.
+  virtual std::size_t read_some(std::span<std::byte> buffer, std::error_code& error) = 0;
+  virtual void write_all(std::span<const iovec> buffers, std::error_code& error) = 0;
+  virtual void set_read_deadline(time_point when) = 0;
+  virtual void set_write_deadline(time_point when) = 0;
+  // The peer reads the end; reading goes on. TLS says its farewell here.
+  virtual void shutdown_write(std::error_code& error) = 0;
+  virtual void close() noexcept = 0;
+  virtual net::endpoint remote() const = 0;
+  virtual net::endpoint local() const = 0;
+  virtual bool is_encrypted() const noexcept { return false; }
+};
+
+using connection_ptr = std::unique_ptr<connection>;
+
+SLEY_API connection_ptr make_connection(net::tcp_stream stream);
+SLEY_API connection_ptr make_connection(net::unix_stream stream);
+
+}  // namespace sley::http

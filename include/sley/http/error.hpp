@@ -1,0 +1,41 @@
+// What goes wrong in HTTP itself, besides the errors of the connection.
+#pragma once
+
+#include <sley/detail/config.hpp>
+
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <type_traits>
+
+namespace sley::http {
+
+enum class errc {
+  malformed = 1,   // the peer does not speak HTTP, or breaks its rules
+  incomplete,      // the peer ended the stream within a message
+  body_too_large,  // more than the limit
+};
+
+SLEY_API const std::error_category& error_category() noexcept;
+SLEY_API std::error_code make_error_code(errc e) noexcept;
+
+// "Not Found" for 404; empty for a number that RFC 9110 has no phrase for.
+SLEY_API std::string_view reason_phrase(int status) noexcept;
+
+// Thrown by a handler that wants to end with this status. The text becomes the body of the answer,
+// so it must be fit for the client's eyes; by default it is the status's own phrase.
+class SLEY_API status_error : public std::runtime_error {
+ public:
+  explicit status_error(int status);
+  status_error(int status, const std::string& text) : std::runtime_error(text), status_(status) {}
+  int status() const noexcept { return status_; }
+
+ private:
+  int status_;
+};
+
+}  // namespace sley::http
+
+template <>
+struct std::is_error_code_enum<sley::http::errc> : std::true_type {};

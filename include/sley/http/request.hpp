@@ -1,0 +1,73 @@
+// What a server's handler is asked.
+#pragma once
+
+#include <sley/detail/config.hpp>
+#include <sley/http/body.hpp>
+#include <sley/http/connection.hpp>
+#include <sley/http/fields.hpp>
+#include <sley/http/url.hpp>
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace sley::http {
+
+namespace detail {
+struct request_access;
+}
+
+// Made by a server, valid until the handler returns. For the handler's goroutine, and those it waits
+// for. Views into it are valid as long as it is.
+class SLEY_API request {
+ public:
+  request(const request&) = delete;
+  request& operator=(const request&) = delete;
+
+  std::string_view method() const noexcept { return method_; }  // "GET"; case matters
+  std::string_view target() const noexcept { return target_; }  // as it was sent
+  // Begins with '/', without the query; "*" for OPTIONS of the server itself.
+  std::string_view path() const noexcept { return path_; }          // decoded: "/a b"
+  std::string_view raw_path() const noexcept { return raw_path_; }  // as sent: "/a%20b"
+  std::string_view query() const noexcept { return query_; }        // as sent, without the '?'
+  const parameters& query_parameters() const;                       // decoded at the first call
+  int version() const noexcept { return version_; }                 // 10 or 11
+
+  const fields& headers() const noexcept { return headers_; }
+  // The first value of that name; empty if there is none.
+  std::string_view header(std::string_view name) const noexcept { return headers_.get(name); }
+  std::string_view host() const noexcept { return host_; }  // with the port, if it was sent
+
+  // What a router's pattern matched for {name}, decoded; empty if it has no such part.
+  std::string_view param(std::string_view name) const noexcept;
+
+  // The first read asks a client that waits for it (Expect: 100-continue) to go on.
+  body_reader& body() noexcept { return *body_; }
+
+  net::endpoint remote() const { return connection_->remote(); }
+  bool is_encrypted() const noexcept { return connection_->is_encrypted(); }
+
+ private:
+  friend struct detail::request_access;
+  request() = default;
+
+  std::string_view method_;
+  std::string_view path_;
+  std::string_view raw_path_;
+  std::string_view query_;
+  std::string_view host_;
+  int version_ = 11;
+  std::string target_;
+  std::string unusual_method_;  // method_ of one that is not in the tables
+  std::string decoded_path_;    // path_, if it is not raw_path_
+  fields headers_;
+  std::vector<std::pair<std::string_view, std::string>> params_;
+  mutable std::optional<parameters> query_parameters_;
+  body_reader* body_ = nullptr;
+  connection* connection_ = nullptr;
+};
+
+}  // namespace sley::http

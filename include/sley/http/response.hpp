@@ -1,0 +1,82 @@
+// What a server's handler answers.
+#pragma once
+
+#include <sley/detail/config.hpp>
+#include <sley/http/fields.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <system_error>
+
+namespace sley::http {
+
+namespace detail {
+class session;
+struct response_access;
+}  // namespace detail
+
+// Made by a server, valid until the handler returns; then what is missing is sent. The head goes out
+// with the first part of the body that does not fit into the buffer (8 KiB), with the first flush(),
+// or at the end. A body that is complete by then has a Content-Length; one that is not, and for which
+// the handler has set none, is sent in chunks, or to HTTP/1.0 until the connection closes. For the
+// handler's goroutine, and those it waits for.
+//
+// Changing the head once it is out, a body where the status has none (204, 304), and more or less
+// body than the Content-Length that was set are the handler's mistakes: std::logic_error.
+class SLEY_API response {
+ public:
+  response(const response&) = delete;
+  response& operator=(const response&) = delete;
+
+  int status() const noexcept { return status_; }
+  void set_status(int status);  // 200 at first; 200 to 999, else std::invalid_argument
+  // Date, Content-Length, Transfer-Encoding and Connection are seen to if they are not set;
+  // "Connection: close" closes.
+  fields& headers();
+  const fields& headers() const noexcept { return headers_; }
+
+  // Parks while the peer does not take it. A peer that has gone is an error of the connection, which
+  // a handler may just let through. To HEAD nothing is sent.
+  void write(std::span<const std::byte> bytes);
+  void write(std::span<const std::byte> bytes, std::error_code& error);
+  void write(std::string_view text);
+  void write(std::string_view text, std::error_code& error);
+  // What was written goes out now.
+  void flush();
+  void flush(std::error_code& error);
+
+  // Head and body at once. An empty type sets none.
+  void send(int status, std::string_view content_type, std::string_view body);
+  // The status and its phrase as plain text.
+  void send(int status);
+  // Sends the client there: 301, 302, 303, 307 or 308.
+  void redirect(int status, std::string_view location);
+
+  // Sent behind the chunks; left out if the body goes otherwise.
+  fields& trailers() noexcept { return trailers_; }
+
+  bool is_head_sent() const noexcept { return is_head_sent_; }
+  std::uint64_t body_bytes() const noexcept { return body_bytes_; }  // given to write() so far
+
+ private:
+  friend struct detail::response_access;
+  friend class detail::session;
+  explicit response(detail::session& session) noexcept : session_(session) {}
+
+  detail::session& session_;
+  int status_ = 200;
+  bool is_head_sent_ = false;
+  bool is_for_head_ = false;  // the request's method: the body stays here
+  bool is_chunked_ = false;   // [set with the head]
+  bool has_length_ = false;   // Content-Length is in headers_ or known to send()
+  std::uint64_t length_ = 0;  // then
+  std::uint64_t body_bytes_ = 0;
+  fields headers_;
+  fields trailers_;
+  std::string pending_;  // body that was not sent yet
+};
+
+}  // namespace sley::http

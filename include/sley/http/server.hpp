@@ -1,0 +1,86 @@
+// The server: takes connections, reads requests, calls the handler.
+#pragma once
+
+#include <sley/detail/config.hpp>
+#include <sley/http/connection.hpp>
+#include <sley/http/router.hpp>
+#include <sley/net.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <string_view>
+
+namespace sley::http {
+
+// What became of a request. The views are valid during the call.
+struct access_record {
+  net::endpoint remote;
+  std::string_view method;  // empty if the request was not understood
+  std::string_view target;
+  int version;  // 10 or 11; 0 if the request was not understood
+  int status;
+  std::uint64_t body_bytes;           // of the response
+  std::chrono::nanoseconds duration;  // from the request's last header byte to the answer's end
+};
+
+struct server_options {
+  std::size_t header_bytes = 64 << 10;  // more of a request's head: 431
+  std::size_t target_bytes = 8 << 10;   // a longer target: 414
+  std::uint64_t body_bytes = 10 << 20;  // more: 413; body_reader::set_limit has the last word
+  std::size_t connections = 100'000;    // at once; more wait to be accepted
+  // Deadlines. The longer ones may pass up to an eighth late: moving a timer costs more than it
+  // brings. zero: none.
+  std::chrono::nanoseconds header_timeout = std::chrono::seconds(10);  // for a head to be complete
+  std::chrono::nanoseconds idle_timeout = std::chrono::seconds(60);    // between two requests
+  std::chrono::nanoseconds read_timeout = std::chrono::seconds(60);    // for some of a body to come
+  std::chrono::nanoseconds write_timeout = std::chrono::seconds(60);   // for one write to be taken
+
+  // Makes the connection of an accepted stream, in the connection's goroutine; may wait, as for the
+  // handshake of TLS. An exception closes the stream. Default: make_connection.
+  std::function<connection_ptr(net::tcp_stream)> connect = {};
+  // After each answer, in the connection's goroutine.
+  std::function<void(const access_record&)> access_log = {};
+  // An exception left the handler, or `connect` (then the request is null). Default: a line on
+  // stderr. Not called for peers that have gone.
+  std::function<void(const request*, std::exception_ptr)> on_error = {};
+};
+
+namespace detail {
+class server_state;
+}
+
+// Serves any number of listeners and connections. All functions may be called by any goroutine or
+// thread at any time; the handler is called by many at once.
+class SLEY_API server {
+ public:
+  explicit server(handler h, server_options options = {});
+  server(const server&) = delete;
+  server& operator=(const server&) = delete;
+  // close(), then waits for the handlers that still run.
+  ~server();
+
+  // Takes connections until shutdown() or close(), which close the listener, then returns at once.
+  // Throws std::system_error if accepting fails. From Go's http.Server.Serve.
+  void serve(net::tcp_listener&& listener);
+  void serve(net::tcp_listener& listener);
+  // Serves this one in the calling goroutine, until it is closed.
+  void serve(connection_ptr one);
+
+  // No more connections; those without a request are closed, the others answer the one they have and
+  // close. Parks until all have, and returns true; false at the deadline: call close(). From Go's
+  // http.Server.Shutdown.
+  bool shutdown(time_point deadline = time_point::max());
+  // Closes everything at once; handlers that run get errors from their connection.
+  void close();
+
+  std::size_t open_connections() const;
+
+ private:
+  std::shared_ptr<detail::server_state> state_;
+};
+
+}  // namespace sley::http
