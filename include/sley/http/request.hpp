@@ -17,7 +17,7 @@
 namespace sley::http {
 
 namespace detail {
-struct request_access;
+class request_builder;
 }
 
 // Made by a server, valid until the handler returns. For the handler's goroutine, and those it waits
@@ -43,6 +43,8 @@ class SLEY_API request {
 
   // What a router's pattern matched for {name}, decoded; empty if it has no such part.
   std::string_view param(std::string_view name) const noexcept;
+  // What the pattern's {name...} matched; without one, the path behind its first slash.
+  std::string_view rest() const noexcept;
 
   // The first read asks a client that waits for it (Expect: 100-continue) to go on.
   body_reader& body() noexcept { return *body_; }
@@ -51,7 +53,7 @@ class SLEY_API request {
   bool is_encrypted() const noexcept { return connection_->is_encrypted(); }
 
  private:
-  friend struct detail::request_access;
+  friend class detail::request_builder;
   request() = default;
 
   std::string_view method_;
@@ -65,6 +67,7 @@ class SLEY_API request {
   std::string decoded_path_;    // path_, if it is not raw_path_
   fields headers_;
   std::vector<std::pair<std::string_view, std::string>> params_;
+  bool has_rest_ = false;  // the last of params_ is of {name...}
   mutable std::optional<parameters> query_parameters_;
   body_reader* body_ = nullptr;
   connection* connection_ = nullptr;

@@ -15,8 +15,7 @@ namespace sley::http {
 
 namespace detail {
 class session;
-struct response_access;
-}  // namespace detail
+}
 
 // Made by a server, valid until the handler returns; then what is missing is sent. The head goes out
 // with the first part of the body that does not fit into the buffer (8 KiB), with the first flush(),
@@ -62,20 +61,30 @@ class SLEY_API response {
   std::uint64_t body_bytes() const noexcept { return body_bytes_; }  // given to write() so far
 
  private:
-  friend struct detail::response_access;
   friend class detail::session;
+  friend class websocket;
   explicit response(detail::session& session) noexcept : session_(session) {}
+  void begin(bool is_for_head) noexcept;
+  void finish();
+  void refuse_after_head(const char* what) const;
+  [[noreturn]] void throw_no_body() const;
+  [[noreturn]] void throw_wrong_length() const;
+  void make_head(bool is_body_complete);
+  void append_status_line();
+  void append_connection();
+  void send_pending(std::string_view text, bool is_last, std::error_code& error);
 
   detail::session& session_;
   int status_ = 200;
   bool is_head_sent_ = false;
-  bool is_for_head_ = false;  // the request's method: the body stays here
-  bool is_chunked_ = false;   // [set with the head]
-  bool has_length_ = false;   // Content-Length is in headers_ or known to send()
-  std::uint64_t length_ = 0;  // then
+  bool is_for_head_ = false;  // the request is for the head only
+  bool is_chunked_ = false;
+  bool has_length_ = false;  // the handler has set Content-Length
+  std::uint64_t length_ = 0;
   std::uint64_t body_bytes_ = 0;
   fields headers_;
   fields trailers_;
+  std::string head_;     // made and not sent yet
   std::string pending_;  // body that was not sent yet
 };
 

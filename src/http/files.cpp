@@ -1,0 +1,1 @@
+#include <sley/http/files.hpp>

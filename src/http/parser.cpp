@@ -1,0 +1,219 @@
+// Boost.Beast's basic_parser knows the grammar. What it lets through and others read in another way,
+// so that a request could be smuggled past one of them, is refused here on top of it: a repeated
+// Content-Length, codings besides "chunked", Content-Length with chunks, either of them in HTTP/1.0.
+#include "http/parser.hpp"
+
+#include "http/text.hpp"
+
+#include <sley/http/error.hpp>
+
+#include <boost/beast/http/basic_parser.hpp>
+#include <boost/beast/http/error.hpp>
+
+#include <algorithm>
+#include <cstring>
+
+namespace sley::http::detail {
+
+namespace beast = boost::beast;
+using beast_error = beast::error_code;
+
+namespace {
+
+std::string_view std_view(beast::string_view text) noexcept { return {text.data(), text.size()}; }
+
+// The answers to all callbacks of which a sink wants only some.
+class basic_sink : public beast::http::basic_parser<true> {
+ protected:
+  void on_request_impl(beast::http::verb, beast::string_view, beast::string_view, int,
+                       beast_error&) override {}
+  void on_response_impl(int, beast::string_view, int, beast_error&) override {}
+  void on_header_impl(beast_error&) override {}
+  void on_body_init_impl(const boost::optional<std::uint64_t>&, beast_error&) override {}
+  std::size_t on_body_impl(beast::string_view, beast_error&) override { return 0; }
+  void on_chunk_header_impl(std::uint64_t, beast::string_view, beast_error&) override {}
+  std::size_t on_chunk_body_impl(std::uint64_t, beast::string_view, beast_error&) override {
+    return 0;
+  }
+  void on_finish_impl(beast_error&) override {}
+};
+
+// The sizes are limited by who reads, before this sees anything.
+void lift_limits(basic_sink& parser) {
+  parser.header_limit(UINT32_MAX);
+  parser.body_limit(boost::none);
+}
+
+boost::asio::const_buffer buffer_of(std::string_view text) noexcept {
+  return {text.data(), text.size()};
+}
+
+}  // namespace
+
+// ---- heads ----
+
+class head_sink final : public basic_sink {
+ public:
+  head_sink(request_builder& into, framing& found, std::size_t max_target_bytes)
+      : into_(into), found_(found), max_target_bytes_(max_target_bytes) {
+    lift_limits(*this);
+  }
+
+  int parse(std::string_view head) {
+    beast_error error;
+    put(buffer_of(head), error);
+    if (error == beast::http::error::bad_version) return status_of_bad_version(head);
+    if (refused_with_ == 0 && (error || !is_header_done())) refused_with_ = 400;
+    if (refused_with_ == 0) refused_with_ = finish();
+    return refused_with_;
+  }
+
+ private:
+  void refuse(int status, beast_error& error) {
+    refused_with_ = status;
+    error = beast::http::error::bad_value;
+  }
+
+  // "HTTP/2.0" is a version, if not one of ours; "HTTX/1.1" and "HTTP/1.10" are nothing.
+  static int status_of_bad_version(std::string_view head) {
+    const std::string_view line = head.substr(0, head.find('\r'));
+    const std::string_view version = line.substr(line.rfind(' ') + 1);
+    const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+    const bool is_version = version.size() == 8 && version.starts_with("HTTP/") &&
+                            is_digit(version[5]) && version[6] == '.' && is_digit(version[7]);
+    return is_version ? 505 : 400;
+  }
+
+  void on_request_impl(beast::http::verb, beast::string_view method, beast::string_view target,
+                       int version, beast_error& error) override {
+    version_ = version;
+    int status = target.size() > max_target_bytes_ ? 414 : 0;
+    if (status == 0) status = into_.set_start_line(std_view(method), std_view(target), version);
+    if (status != 0) refuse(status, error);
+  }
+
+  void on_field_impl(beast::http::field name, beast::string_view name_text,
+                     beast::string_view value_text, beast_error& error) override {
+    const std::string_view value = std_view(value_text);
+    into_.add_field(std_view(name_text), value);
+    switch (name) {
+      case beast::http::field::content_length: return on_length(value, error);
+      case beast::http::field::transfer_encoding: return on_coding(value, error);
+      case beast::http::field::expect: return on_expect(value, error);
+      default: return;
+    }
+  }
+
+  void on_length(std::string_view value, beast_error& error) {
+    const auto length = parse_decimal(value);
+    if (!length || found_.length || has_coding_) return refuse(400, error);
+    found_.length = length;
+  }
+
+  void on_coding(std::string_view value, beast_error& error) {
+    if (has_coding_ || found_.length || version_ < 11) return refuse(400, error);
+    has_coding_ = true;
+    if (!equals_ignoring_case(value, "chunked")) return refuse(501, error);
+    found_.is_chunked = true;
+  }
+
+  void on_expect(std::string_view value, beast_error& error) {
+    if (!equals_ignoring_case(value, "100-continue")) return refuse(417, error);
+    found_.expects_continue = version_ >= 11;
+  }
+
+  int finish() {
+    found_.keeps_alive = keep_alive();
+    // Beast has its own opinion of both; where it differs nobody knows where the body ends.
+    if (found_.is_chunked != chunked() || found_.length.has_value() != bool(content_length())) {
+      return 400;
+    }
+    return into_.finish();
+  }
+
+  request_builder& into_;
+  framing& found_;
+  const std::size_t max_target_bytes_;
+  int version_ = 0;
+  int refused_with_ = 0;
+  bool has_coding_ = false;
+};
+
+int parse_request_head(std::string_view head, std::size_t max_target_bytes, request_builder& into,
+                       framing& found) {
+  into.clear();
+  found = {};
+  return head_sink(into, found, max_target_bytes).parse(head);
+}
+
+// ---- chunks ----
+
+class chunk_decoder::sink final : public basic_sink {
+ public:
+  sink() {
+    lift_limits(*this);
+    eager(true);
+    beast_error error;
+    put(buffer_of("POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n"), error);
+    is_in_trailers_ = true;
+  }
+
+  progress decode(std::string_view input, std::span<std::byte> output, std::error_code& error) {
+    output_ = output;
+    progress p;
+    beast_error problem;
+    while (!is_done() && p.consumed < input.size()) {  // each round consumes something, or ends it
+      const std::size_t n = put(buffer_of(input.substr(p.consumed)), problem);
+      p.consumed += n;
+      if (problem || n == 0) break;
+    }
+    if (problem && problem != beast::http::error::need_more &&
+        problem != beast::http::error::need_buffer) {
+      error = errc::malformed;
+    }
+    p.produced = output.size() - output_.size();
+    p.is_done = is_done();
+    return p;
+  }
+
+  const fields& trailers() const noexcept { return trailers_; }
+
+ private:
+  // Some take a line feed within an extension for the end of its line.
+  void on_chunk_header_impl(std::uint64_t, beast::string_view extensions,
+                            beast_error& error) override {
+    if (!is_field_value(std_view(extensions))) error = beast::http::error::bad_chunk_extension;
+  }
+
+  std::size_t on_chunk_body_impl(std::uint64_t, beast::string_view body,
+                                 beast_error& error) override {
+    const std::size_t n = std::min(body.size(), output_.size());
+    if (n > 0) std::memcpy(output_.data(), body.data(), n);
+    output_ = output_.subspan(n);
+    if (n < body.size()) error = beast::http::error::need_buffer;
+    return n;
+  }
+
+  void on_field_impl(beast::http::field, beast::string_view name, beast::string_view value,
+                     beast_error&) override {
+    if (is_in_trailers_) trailers_.add_valid(std_view(name), std_view(value));
+  }
+
+  std::span<std::byte> output_;
+  fields trailers_;
+  bool is_in_trailers_ = false;  // not in the head that puts the parser into its state
+};
+
+chunk_decoder::chunk_decoder() : sink_(std::make_unique<sink>()) {}
+chunk_decoder::~chunk_decoder() = default;
+chunk_decoder::chunk_decoder(chunk_decoder&&) noexcept = default;
+chunk_decoder& chunk_decoder::operator=(chunk_decoder&&) noexcept = default;
+
+chunk_decoder::progress chunk_decoder::decode(std::string_view input, std::span<std::byte> output,
+                                              std::error_code& error) {
+  return sink_->decode(input, output, error);
+}
+
+const fields& chunk_decoder::trailers() const noexcept { return sink_->trailers(); }
+
+}  // namespace sley::http::detail

@@ -1,0 +1,234 @@
+#include <sley/http/response.hpp>
+
+#include "http/session.hpp"
+#include "http/text.hpp"
+
+#include <sley/http/error.hpp>
+
+#include <array>
+#include <stdexcept>
+
+#include <sys/uio.h>
+
+namespace sley::http {
+
+namespace {
+
+constexpr std::size_t buffer_bytes = 8 << 10;
+constexpr std::size_t worth_copying = 1 << 10;  // instead of one more buffer in a system call
+
+bool allows_body(int status) noexcept { return status != 204 && status != 304; }
+
+iovec piece(std::string_view text) noexcept {
+  return {const_cast<char*>(text.data()), text.size()};
+}
+
+std::string_view text_of(std::span<const std::byte> bytes) noexcept {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+void append_field(std::string& to, std::string_view name, std::string_view value) {
+  to.append(name).append(": ").append(value).append("\r\n");
+}
+
+void throw_if(const std::error_code& error) {
+  if (error) throw std::system_error(error, "sley: write a response");
+}
+
+}  // namespace
+
+// ---- what a handler does ----
+
+void response::set_status(int status) {
+  if (status < 200 || status > 999) {
+    throw std::invalid_argument("sley: no final status: " + std::to_string(status));
+  }
+  refuse_after_head("the status");
+  status_ = status;
+}
+
+fields& response::headers() {
+  refuse_after_head("the header");
+  return headers_;
+}
+
+void response::refuse_after_head(const char* what) const {
+  if (!is_head_sent_) return;
+  throw std::logic_error(std::string("sley: ") + what + " of a response can't change: it was sent");
+}
+
+void response::throw_no_body() const {
+  throw std::logic_error("sley: a response of status " + std::to_string(status_) + " has no body");
+}
+
+void response::write(std::string_view text, std::error_code& error) {
+  error.clear();
+  if (text.empty()) return;
+  if (!allows_body(status_)) throw_no_body();
+  body_bytes_ += text.size();
+  if (pending_.size() + text.size() <= buffer_bytes) {
+    pending_.append(text);
+    return;
+  }
+  if (!is_head_sent_) make_head(false);
+  if (has_length_ && body_bytes_ > length_) throw_wrong_length();
+  send_pending(text, false, error);
+}
+
+void response::write(std::string_view text) {
+  std::error_code error;
+  write(text, error);
+  throw_if(error);
+}
+
+void response::write(std::span<const std::byte> bytes, std::error_code& error) {
+  write(text_of(bytes), error);
+}
+void response::write(std::span<const std::byte> bytes) { write(text_of(bytes)); }
+
+void response::flush(std::error_code& error) {
+  error.clear();
+  if (!is_head_sent_) make_head(false);
+  send_pending({}, false, error);
+}
+
+void response::flush() {
+  std::error_code error;
+  flush(error);
+  throw_if(error);
+}
+
+void response::send(int status, std::string_view content_type, std::string_view body) {
+  set_status(status);
+  if (body_bytes_ > 0) throw std::logic_error("sley: a response that has a body is sent again");
+  if (!content_type.empty()) headers_.set("Content-Type", content_type);
+  if (body.size() > buffer_bytes) headers_.set("Content-Length", body.size());
+  write(body);
+}
+
+void response::send(int status) {
+  const bool has_body = allows_body(status);
+  send(status, has_body ? "text/plain; charset=utf-8" : "",
+       has_body ? reason_phrase(status) : std::string_view());
+}
+
+void response::redirect(int status, std::string_view location) {
+  headers().set("Location", location);
+  send(status);
+}
+
+// ---- what goes out ----
+
+void response::begin(bool is_for_head) noexcept {
+  status_ = 200;
+  is_head_sent_ = is_chunked_ = has_length_ = false;
+  is_for_head_ = is_for_head;
+  length_ = body_bytes_ = 0;
+  headers_.clear();
+  trailers_.clear();
+  head_.clear();
+  pending_.clear();
+}
+
+// How the body's end is told (RFC 9112, 6.3), and the head that says so, into head_.
+void response::make_head(bool is_body_complete) {
+  if (headers_.contains("Transfer-Encoding")) {
+    throw std::logic_error("sley: Transfer-Encoding is up to the server");
+  }
+  if (body_bytes_ > 0 && !allows_body(status_)) throw_no_body();
+  if (headers_.has_token("Connection", "close")) session_.close_after_this();
+  if (const auto set = headers_.find("Content-Length")) {
+    const auto length = detail::parse_decimal(*set);
+    if (!length) throw std::logic_error("sley: the Content-Length of a response is no number");
+    has_length_ = true;
+    length_ = *length;
+  }
+  const bool is_open = !has_length_ && !is_body_complete && allows_body(status_);
+  is_chunked_ = is_open && !session_.is_http_1_0();
+  if (is_open && !is_chunked_) session_.close_after_this();
+
+  append_status_line();
+  for (const fields::field& f : headers_) append_field(head_, f.name, f.value);
+  if (!headers_.contains("Date")) head_.append(session_.date_line());
+  if (is_chunked_) {
+    head_.append("Transfer-Encoding: chunked\r\n");
+  } else if (is_body_complete && !has_length_ && allows_body(status_) &&
+             (!is_for_head_ || body_bytes_ > 0)) {  // to HEAD a handler need not make the body
+    head_.append("Content-Length: ");
+    detail::append_decimal(head_, body_bytes_);
+    head_.append("\r\n");
+  }
+  append_connection();
+  head_.append("\r\n");
+  is_head_sent_ = true;
+}
+
+void response::append_status_line() {
+  if (status_ == 200) {
+    head_.append("HTTP/1.1 200 OK\r\n");
+    return;
+  }
+  head_.append("HTTP/1.1 ");
+  detail::append_decimal(head_, static_cast<std::uint64_t>(status_));
+  head_.append(" ").append(reason_phrase(status_)).append("\r\n");
+}
+
+void response::append_connection() {
+  const bool keeps_alive = session_.keeps_alive();
+  if (headers_.contains("Connection")) return;
+  if (!keeps_alive) {
+    head_.append("Connection: close\r\n");
+  } else if (session_.is_http_1_0()) {
+    head_.append("Connection: keep-alive\r\n");
+  }
+}
+
+// What is in head_ and pending_, and this text behind it, in one call.
+void response::send_pending(std::string_view text, bool is_last, std::error_code& error) {
+  const std::size_t size = is_for_head_ ? 0 : pending_.size() + text.size();
+  std::string tail;
+  if (is_chunked_ && size > 0) {
+    detail::append_hex(head_, size);
+    head_.append("\r\n");
+    tail = "\r\n";
+  }
+  if (is_chunked_ && is_last && !is_for_head_) {
+    tail.append("0\r\n");
+    for (const fields::field& f : trailers_) append_field(tail, f.name, f.value);
+    tail.append("\r\n");
+  }
+  std::string_view body = size > 0 ? std::string_view(pending_) : std::string_view();
+  if (body.size() <= worth_copying) {
+    head_.append(body);
+    body = {};
+  }
+  std::array<iovec, 4> pieces;
+  std::size_t n = 0;
+  for (const std::string_view part :
+       {std::string_view(head_), body, size > 0 ? text : std::string_view(),
+        std::string_view(tail)}) {
+    if (!part.empty()) pieces[n++] = piece(part);
+  }
+  if (n > 0) session_.write(std::span(pieces).first(n), error);
+  head_.clear();
+  pending_.clear();
+}
+
+void response::finish() {
+  const bool was_sent = is_head_sent_;
+  if (!was_sent) make_head(true);
+  if (has_length_ && body_bytes_ != length_ && !is_for_head_ && allows_body(status_)) {
+    is_head_sent_ = was_sent;  // there still can be another answer
+    throw_wrong_length();
+  }
+  std::error_code error;
+  send_pending({}, true, error);
+  throw_if(error);
+}
+
+void response::throw_wrong_length() const {
+  throw std::logic_error("sley: the body of a response has " + std::to_string(body_bytes_) +
+                         " bytes, its Content-Length is " + std::to_string(length_));
+}
+
+}  // namespace sley::http

@@ -1,0 +1,119 @@
+// One connection of a server: reads requests, has them answered, one after the other.
+#pragma once
+
+#include "http/head_scanner.hpp"
+#include "http/input_buffer.hpp"
+#include "http/parser.hpp"
+#include "http/request_builder.hpp"
+
+#include <sley/http/body.hpp>
+#include <sley/http/connection.hpp>
+#include <sley/http/response.hpp>
+#include <sley/http/server.hpp>
+#include <sley/sync.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <ctime>
+#include <exception>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <system_error>
+
+namespace sley::http::detail {
+
+// All of it happens in one goroutine, which runs run(); but finish_soon() and cut() come from
+// anywhere.
+class session final : private body_reader {
+ public:
+  session(connection& c, const handler& h, const server_options& options);
+  ~session() override;
+
+  void run();
+
+  // Closes the connection at once if it waits for a request, else after the answer.
+  void finish_soon();
+  // Whatever it does ends with errors.
+  void cut();
+
+  // For the response.
+  void write(std::span<const iovec> buffers, std::error_code& error);  // errors stay
+  // Will there be another request? Asked when the head is made, which has to say so.
+  bool keeps_alive();
+  void close_after_this() noexcept { keeps_alive_ = false; }
+  bool is_http_1_0() noexcept { return builder_.get().version() < 11; }
+  std::string_view date_line();  // "Date: ...\r\n"
+
+  // For WebSocket: the connection speaks another protocol from now on.
+  connection& hand_over(std::string& already_read);
+
+ private:
+  // Heads.
+  bool read_head();
+  bool wait_for_head();
+  bool fill_for_head();
+  bool become_idle();
+  bool become_busy();
+  void refuse(int status);
+  void arm_read(std::chrono::nanoseconds timeout);
+  void arm_write();
+  void linger();
+
+  // Answers: session_answer.cpp.
+  void answer();
+  void call_handler();
+  void answer_failure(const std::system_error& e);
+  void answer_instead(int status, std::string_view text) noexcept;
+  void report(std::exception_ptr e);
+  void log(int status, std::chrono::nanoseconds duration);
+
+  // The request's body: session_body.cpp.
+  void begin_body();
+  void end_body();
+  bool can_end_body() const noexcept;
+  std::size_t do_read(std::span<std::byte> buffer, std::error_code& error) override;
+  std::optional<std::uint64_t> length() const noexcept override;
+  void set_limit(std::uint64_t bytes) noexcept override { body_limit_ = bytes; }
+  const fields& trailers() const noexcept override;
+  std::size_t read_known_length(std::span<std::byte> buffer, std::error_code& error);
+  std::size_t read_chunks(std::span<std::byte> buffer, std::error_code& error);
+  std::size_t read_from_peer(std::span<std::byte> buffer, std::error_code& error);
+  void ask_to_continue(std::error_code& error);
+
+  connection& connection_;
+  const handler& handler_;
+  const server_options& options_;
+
+  input_buffer input_;
+  head_scanner scanner_;
+  request_builder builder_;
+  framing framing_;
+  response response_;
+  bool is_first_ = true;        // no request has come yet
+  bool is_head_timed_ = false;  // of the head that is being read some has come
+  bool keeps_alive_ = false;
+  bool may_lose_answer_ = false;  // closing at once would: the peer still sends
+  bool is_broken_ = false;        // nothing goes through any more
+  bool is_handed_over_ = false;
+  time_point read_deadline_;   // as the connection has them
+  time_point write_deadline_;  // likewise
+  std::time_t date_second_ = 0;
+  std::string date_line_;  // of that second
+
+  std::uint64_t body_left_ = 0;  // with a known length
+  std::uint64_t body_read_ = 0;
+  std::uint64_t body_limit_ = 0;
+  bool is_body_done_ = true;
+  bool must_ask_ = false;  // the client waits for "100 Continue"
+  std::error_code body_error_;
+  std::optional<chunk_decoder> chunks_;
+
+  mutex lock_;
+  bool is_idle_ = false;       // [lock_] waits for a request of which nothing has come
+  bool is_finishing_ = false;  // [lock_]
+};
+
+}  // namespace sley::http::detail

@@ -1,0 +1,159 @@
+#include <sley/http/url.hpp>
+
+#include "http/text.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace sley::http {
+
+std::optional<std::string> percent_decode(std::string_view text, bool plus_is_space) {
+  std::string result;
+  result.reserve(text.size());
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '%') {
+      if (i + 2 >= text.size()) return std::nullopt;
+      const int high = detail::hex_value(text[i + 1]);
+      const int low = detail::hex_value(text[i + 2]);
+      if (high < 0 || low < 0) return std::nullopt;
+      result += static_cast<char>(high * 16 + low);
+      i += 2;
+    } else {
+      result += plus_is_space && text[i] == '+' ? ' ' : text[i];
+    }
+  }
+  return result;
+}
+
+std::string percent_encode(std::string_view text) {
+  constexpr std::string_view digits = "0123456789ABCDEF";
+  constexpr std::string_view unreserved =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~";
+  std::string result;
+  for (const char c : text) {
+    if (unreserved.find(c) != std::string_view::npos) {
+      result += c;
+    } else {
+      const auto byte = static_cast<unsigned char>(c);
+      result += {'%', digits[byte >> 4], digits[byte & 15]};
+    }
+  }
+  return result;
+}
+
+parameters parameters::parse(std::string_view text) {
+  parameters result;
+  while (!text.empty()) {
+    const std::string_view part = text.substr(0, text.find('&'));
+    text.remove_prefix(std::min(text.size(), part.size() + 1));
+    const std::size_t equals = part.find('=');
+    auto name = percent_decode(part.substr(0, equals), true);
+    auto value = percent_decode(
+        equals == std::string_view::npos ? std::string_view() : part.substr(equals + 1), true);
+    if (!part.empty() && name && value) {
+      result.pairs_.emplace_back(std::move(*name), std::move(*value));
+    }
+  }
+  return result;
+}
+
+std::string_view parameters::get(std::string_view name) const noexcept {
+  const auto found = std::ranges::find(pairs_, name, &value_type::first);
+  return found == pairs_.end() ? std::string_view() : found->second;
+}
+
+bool parameters::contains(std::string_view name) const noexcept {
+  return std::ranges::find(pairs_, name, &value_type::first) != pairs_.end();
+}
+
+std::vector<std::string_view> parameters::all(std::string_view name) const {
+  std::vector<std::string_view> values;
+  for (const auto& [n, value] : pairs_) {
+    if (n == name) values.push_back(value);
+  }
+  return values;
+}
+
+void parameters::add(std::string_view name, std::string_view value) {
+  pairs_.emplace_back(name, value);
+}
+
+std::string parameters::to_string() const {
+  std::string text;
+  for (const auto& [name, value] : pairs_) {
+    if (!text.empty()) text += '&';
+    text += percent_encode(name) + '=' + percent_encode(value);
+  }
+  return text;
+}
+
+namespace {
+
+std::uint16_t port_of_scheme(std::string_view scheme) noexcept {
+  if (scheme == "http" || scheme == "ws") return 80;
+  if (scheme == "https" || scheme == "wss") return 443;
+  return 0;
+}
+
+// "host", "host:80", "[::1]:80"
+bool parse_authority(std::string_view text, url& into) {
+  if (text.find('@') != std::string_view::npos) return false;
+  std::size_t end_of_host = text.find(':');
+  if (text.starts_with('[')) {
+    const std::size_t bracket = text.find(']');
+    if (bracket == std::string_view::npos) return false;
+    into.host = detail::to_small(text.substr(1, bracket - 1));
+    if (into.host.find_first_not_of("0123456789abcdef:.%") != std::string::npos) return false;
+    end_of_host = bracket + 1;
+  } else {
+    into.host = detail::to_small(text.substr(0, end_of_host));
+    if (into.host.find_first_of("[] \"<>\\^`{|}/?#") != std::string::npos) return false;
+  }
+  const std::string_view rest = text.substr(std::min(end_of_host, text.size()));
+  if (into.host.empty() || (!rest.empty() && rest.front() != ':')) return false;
+  if (rest.size() <= 1) return true;
+  const auto port = detail::parse_decimal(rest.substr(1));
+  if (!port || *port == 0 || *port > 65'535) return false;
+  into.port = static_cast<std::uint16_t>(*port);
+  return true;
+}
+
+std::string bracketed(const std::string& host) {
+  return host.find(':') == std::string::npos ? host : '[' + host + ']';
+}
+
+}  // namespace
+
+std::optional<url> url::try_parse(std::string_view text) {
+  url result;
+  const std::size_t colon = text.find("://");
+  if (colon == std::string_view::npos) return std::nullopt;
+  result.scheme = detail::to_small(text.substr(0, colon));
+  result.port = port_of_scheme(result.scheme);
+  text = text.substr(colon + 3);
+  text = text.substr(0, text.find('#'));
+  const std::string_view authority = text.substr(0, text.find_first_of("/?"));
+  if (!detail::is_token(result.scheme) || !parse_authority(authority, result)) return std::nullopt;
+  const std::string_view target = text.substr(authority.size());
+  for (const char c : target) {
+    if (static_cast<unsigned char>(c) <= ' ' || c == '\x7f') return std::nullopt;
+  }
+  if (!target.starts_with('/')) result.target = '/';
+  result.target += target;
+  return result;
+}
+
+url url::parse(std::string_view text) {
+  if (auto result = try_parse(text)) return *std::move(result);
+  throw std::invalid_argument("sley: \"" + std::string(text) + "\" is no URL");
+}
+
+std::string url::host_port() const { return bracketed(host) + ':' + std::to_string(port); }
+
+std::string url::host_header() const {
+  return port == port_of_scheme(scheme) ? bracketed(host) : host_port();
+}
+
+std::string url::to_string() const { return scheme + "://" + host_header() + target; }
+
+}  // namespace sley::http
