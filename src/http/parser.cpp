@@ -41,7 +41,7 @@ class basic_sink : public beast::http::basic_parser<true> {
 // The sizes are limited by who reads, before this sees anything.
 void lift_limits(basic_sink& parser) {
   parser.header_limit(UINT32_MAX);
-  parser.body_limit(boost::none);
+  parser.body_limit(UINT64_MAX);  // with none, some versions of Beast take no body at all
 }
 
 boost::asio::const_buffer buffer_of(std::string_view text) noexcept {
