@@ -1,1 +1,214 @@
+// The file server: which file, whether the client has it already, which part of it.
 #include <sley/http/files.hpp>
+
+#include "http/file_opener.hpp"
+#include "http/text.hpp"
+
+#include <sley/http/error.hpp>
+#include <sley/os.hpp>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <vector>
+
+#include <sys/stat.h>
+
+namespace sley::http {
+
+namespace detail {
+
+namespace {
+
+// What is sent of a file.
+struct part {
+  std::uint64_t first = 0;
+  std::uint64_t size = 0;
+};
+
+struct facts {
+  std::uint64_t size;
+  std::time_t modified;
+  std::string etag;
+};
+
+facts facts_of(const struct stat& s) {
+  facts f{static_cast<std::uint64_t>(s.st_size), s.st_mtim.tv_sec, "\""};
+  append_hex(f.etag, static_cast<std::uint64_t>(s.st_mtim.tv_sec) * 1'000'000'000 +
+                         static_cast<std::uint64_t>(s.st_mtim.tv_nsec));
+  f.etag += '-';
+  append_hex(f.etag, f.size);
+  f.etag += '"';
+  return f;
+}
+
+// Is the tag in a list as If-None-Match has it? `weakly`: W/ does not matter (RFC 9110, 8.8.3.2).
+bool lists_tag(std::string_view list, std::string_view tag, bool weakly) {
+  return any_in_list(list, [&](std::string_view element) {
+    if (weakly && element.starts_with("W/")) element.remove_prefix(2);
+    return element == "*" || element == tag;
+  });
+}
+
+// 0: go on; else the status that the conditions ask for, in the order of RFC 9110, 13.2.2.
+int check_conditions(const request& in, const facts& f) {
+  if (const auto tags = in.headers().find("If-Match")) {
+    if (!lists_tag(*tags, f.etag, false)) return 412;
+  } else if (const auto date = parse_date(in.header("If-Unmodified-Since"))) {
+    if (f.modified > *date) return 412;
+  }
+  if (const auto tags = in.headers().find("If-None-Match")) {
+    return lists_tag(*tags, f.etag, true) ? 304 : 0;
+  }
+  const auto date = parse_date(in.header("If-Modified-Since"));
+  return date && f.modified <= *date ? 304 : 0;
+}
+
+bool range_still_holds(const request& in, const facts& f) {
+  const auto condition = in.headers().find("If-Range");
+  if (!condition) return true;
+  if (condition->starts_with('"')) return *condition == f.etag;
+  return parse_date(*condition) == f.modified;
+}
+
+// "bytes=0-99", "bytes=100-", "bytes=-100". nullopt: there is no range that counts. A part of no
+// bytes: none of it is in the file.
+std::optional<part> wanted_part(const request& in, const facts& f) {
+  constexpr std::string_view unit = "bytes=";
+  std::string_view text = in.header("Range");
+  if (!text.starts_with(unit) || text.find(',') != std::string_view::npos) return std::nullopt;
+  if (!range_still_holds(in, f)) return std::nullopt;
+  text = trim(text.substr(unit.size()));
+  const std::size_t dash = text.find('-');
+  if (dash == std::string_view::npos) return std::nullopt;
+  const auto first = parse_decimal(text.substr(0, dash));
+  const auto last = parse_decimal(text.substr(dash + 1));
+  const bool has_last = dash + 1 < text.size();
+  if ((dash > 0 && !first) || (has_last && !last) || (dash == 0 && !last)) return std::nullopt;
+  if (dash == 0) {
+    const std::uint64_t size = std::min(*last, f.size);
+    return part{f.size - size, size};
+  }
+  if (has_last && *last < *first) return std::nullopt;
+  if (*first >= f.size) return part{};
+  return part{*first, (has_last ? std::min(*last, f.size - 1) : f.size - 1) - *first + 1};
+}
+
+bool accepts_gzip(const request& in) {
+  return any_in_list(in.header("Accept-Encoding"), [](std::string_view element) {
+    const std::size_t semicolon = element.find(';');
+    const std::string_view q =
+        semicolon == std::string_view::npos ? "" : trim(element.substr(semicolon + 1));
+    return equals_ignoring_case(trim(element.substr(0, semicolon)), "gzip") &&
+           !(q.starts_with("q=0") && q.find_first_not_of("q=0.") == std::string_view::npos);
+  });
+}
+
+}  // namespace
+
+class file_tree {
+ public:
+  file_tree(std::string_view root, file_options options)
+      : root_(open_folder(root)), options_(std::move(options)) {}
+
+  void serve(const request& in, response& out) const {
+    const bool is_get = in.method() == "GET" || in.method() == "HEAD";
+    if (!is_get) {
+      out.headers().set("Allow", "GET, HEAD, OPTIONS");
+      return out.send(in.method() == "OPTIONS" ? 204 : 405);
+    }
+    std::string name(in.rest());
+    const bool names_folder = name.empty() || name.ends_with('/');
+    if (names_folder) name += options_.index;
+    if (!is_admissible(name)) return out.send(404);
+    struct stat status = {};
+    const opened_file plain = open_below(root_, name, status);
+    if (S_ISDIR(status.st_mode) && !names_folder) return redirect_to_folder(in, out);
+    if (!S_ISREG(status.st_mode)) return out.send(404);
+    if (options_.precompressed) {
+      out.headers().add("Vary", "Accept-Encoding");
+      struct stat packed_status = {};
+      const opened_file packed =
+          accepts_gzip(in) ? open_below(root_, name + ".gz", packed_status) : opened_file();
+      if (S_ISREG(packed_status.st_mode)) {
+        out.headers().set("Content-Encoding", "gzip");
+        return serve_file(in, out, packed.get(), packed_status, name);
+      }
+    }
+    serve_file(in, out, plain.get(), status, name);
+  }
+
+ private:
+  // No way up, nothing hidden, nothing that the system would read in another way than we do.
+  static bool is_admissible(std::string_view name) {
+    if (name.empty() || name.find('\0') != std::string_view::npos) return false;
+    for (;;) {  // ends with the name
+      const std::size_t slash = name.find('/');
+      const std::string_view component = name.substr(0, slash);
+      if (component.empty() || component.front() == '.') return false;
+      if (slash == std::string_view::npos) return true;
+      name.remove_prefix(slash + 1);
+    }
+  }
+
+  static void redirect_to_folder(const request& in, response& out) {
+    std::string location(in.raw_path());
+    // "//host/" would lead elsewhere.
+    location.erase(0, std::min(location.find_first_not_of('/'), location.size()));
+    location = '/' + location + '/';
+    if (!in.query().empty()) location.append("?").append(in.query());
+    out.redirect(301, location);
+  }
+
+  void serve_file(const request& in, response& out, const os::file& file, const struct stat& status,
+                  std::string_view name) const {
+    const facts f = facts_of(status);
+    fields& headers = out.headers();
+    headers.set("ETag", f.etag);
+    headers.set("Last-Modified", format_date(f.modified));
+    if (!options_.cache_control.empty()) headers.set("Cache-Control", options_.cache_control);
+    if (const int refused = check_conditions(in, f); refused != 0) return out.send(refused);
+    headers.set("Accept-Ranges", "bytes");
+    part sent{0, f.size};
+    if (const auto wanted = wanted_part(in, f)) {
+      if (wanted->size == 0) {
+        headers.set("Content-Range", "bytes */" + std::to_string(f.size));
+        return out.send(416);
+      }
+      sent = *wanted;
+      out.set_status(206);
+      headers.set("Content-Range", "bytes " + std::to_string(sent.first) + '-' +
+                                       std::to_string(sent.first + sent.size - 1) + '/' +
+                                       std::to_string(f.size));
+    }
+    headers.set("Content-Type", content_type_of(name));
+    headers.set("Content-Length", sent.size);
+    if (in.method() != "HEAD") send_part(out, file, sent);
+  }
+
+  static void send_part(response& out, const os::file& file, part left) {
+    constexpr std::uint64_t most = 64 << 10;
+    std::vector<std::byte> buffer(std::min(left.size, most));
+    while (left.size > 0) {  // ends: each round sends something
+      const auto room = std::span(buffer).first(std::min(left.size, most));
+      const std::size_t n = file.read_at(room, left.first);
+      if (n == 0) throw std::runtime_error("a file became shorter while it was sent");
+      out.write(room.first(n));
+      left.first += n;
+      left.size -= n;
+    }
+  }
+
+  const opened_folder root_;
+  const file_options options_;
+};
+
+}  // namespace detail
+
+handler file_server(std::string_view root, const file_options& options) {
+  return [tree = std::make_shared<const detail::file_tree>(root, options)](
+             request& in, response& out) { tree->serve(in, out); };
+}
+
+}  // namespace sley::http

@@ -181,10 +181,10 @@ std::string_view session::date_line() {
   return date_line_;
 }
 
-connection& session::hand_over(std::string& already_read) {
-  already_read = input_.text();
-  input_.consume(already_read.size());
+connection& session::hand_over(input_buffer& already_read) {
+  std::swap(already_read, input_);
   is_handed_over_ = true;
+  connection_.set_read_deadline(time_point::max());
   return connection_;
 }
 

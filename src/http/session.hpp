@@ -48,7 +48,7 @@ class session final : private body_reader {
   std::string_view date_line();  // "Date: ...\r\n"
 
   // For WebSocket: the connection speaks another protocol from now on.
-  connection& hand_over(std::string& already_read);
+  connection& hand_over(input_buffer& already_read);
 
  private:
   // Heads.
@@ -66,7 +66,7 @@ class session final : private body_reader {
   void answer();
   void call_handler();
   void answer_failure(const std::system_error& e);
-  void answer_instead(int status, std::string_view text) noexcept;
+  void answer_instead(int status, std::string_view text, fields headers) noexcept;
   void report(std::exception_ptr e);
   void log(int status, std::chrono::nanoseconds duration);
 

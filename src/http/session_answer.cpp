@@ -22,14 +22,14 @@ void session::call_handler() {
     handler_(builder_.get(), response_);
     if (!is_handed_over_) response_.finish();
   } catch (const status_error& e) {
-    answer_instead(e.status(), e.what());
+    answer_instead(e.status(), e.what(), response_.headers_);
   } catch (const std::system_error& e) {
     answer_failure(e);
   } catch (...) {
     const std::exception_ptr e = std::current_exception();
     if (!e) throw;  // no exception, but this_goroutine::exit() unwinding the stack
     report(e);
-    answer_instead(500, reason_phrase(500));
+    answer_instead(500, reason_phrase(500), {});
   }
 }
 
@@ -38,23 +38,29 @@ void session::answer_failure(const std::system_error& e) {
   if (is_broken_ || is_handed_over_) return;
   if (!body_error_ || e.code() != body_error_) {
     report(std::current_exception());
-    return answer_instead(500, reason_phrase(500));
+    return answer_instead(500, reason_phrase(500), {});
   }
   int status = 400;
   if (body_error_ == errc::body_too_large) status = 413;
   if (body_error_ == std::errc::timed_out) status = 408;
-  answer_instead(status, reason_phrase(status));
+  answer_instead(status, reason_phrase(status), {});
 }
 
+// `headers` are what the handler has set, as WWW-Authenticate, but for those that describe the body.
 // With the head out there is nothing left but to end the connection, so that the peer does not take
 // what it got for all of it.
-void session::answer_instead(int status, std::string_view text) noexcept {
+void session::answer_instead(int status, std::string_view text, fields headers) noexcept {
   if (response_.is_head_sent() || is_handed_over_) {
     is_broken_ = true;
     return;
   }
   try {
     response_.begin(builder_.get().method() == "HEAD");
+    for (const char* name : {"Content-Length", "Content-Encoding", "Content-Range", "ETag",
+                             "Last-Modified", "Cache-Control"}) {
+      headers.erase(name);
+    }
+    response_.headers_ = std::move(headers);
     response_.send(status, "text/plain; charset=utf-8", text);
     response_.finish();
   } catch (const std::exception&) {

@@ -61,9 +61,8 @@ class SLEY_API websocket {
   std::uint16_t close_code() const noexcept;
   std::string_view close_reason() const noexcept;
   std::string_view protocol() const noexcept;  // of websocket_options::protocols; empty: none
-  // For read(): std::errc::timed_out.
+  // For read(): std::errc::timed_out, after which it may go on. Writes have the server's time-out.
   void set_read_deadline(time_point when);
-  void set_write_deadline(time_point when);
 
   websocket(websocket&&) noexcept;
   websocket& operator=(websocket&&) noexcept;

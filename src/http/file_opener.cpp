@@ -1,0 +1,77 @@
+#include "http/file_opener.hpp"
+
+#include <sley/runtime.hpp>
+
+#include <cerrno>
+#include <system_error>
+
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace sley::http::detail {
+
+namespace {
+
+// O_NONBLOCK: nobody waits for the other end of a named pipe.
+constexpr int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
+
+// Links may lead around below the root, and nowhere else: openat2(2). -1 and errno.
+long open_beneath(int root, const char* name) noexcept {
+  open_how how = {};
+  how.flags = flags;
+  how.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS;
+  return ::syscall(SYS_openat2, root, name, &how, sizeof how);
+}
+
+// Where the kernel has no openat2 (before 5.6) or a sandbox forbids it: no links at all.
+int open_step_by_step(int root, const std::string& name) noexcept {
+  int at = root;
+  std::size_t begin = 0;
+  for (;;) {  // ends with the name
+    const std::size_t slash = name.find('/', begin);
+    const bool is_last = slash == std::string::npos;
+    const std::string component = name.substr(begin, is_last ? slash : slash - begin);
+    const int next =
+        ::openat(at, component.c_str(), flags | O_NOFOLLOW | (is_last ? 0 : O_DIRECTORY));
+    if (at != root) ::close(at);
+    if (is_last || next < 0) return next;
+    at = next;
+    begin = slash + 1;
+  }
+}
+
+}  // namespace
+
+opened_folder::~opened_folder() { ::close(fd_); }
+
+int open_folder(std::string_view path) {
+  const std::string name(path);
+  int error = 0;
+  const int fd = blocking([&] {
+    const int result = ::open(name.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
+    error = errno;
+    return result;
+  });
+  if (fd >= 0) return fd;
+  throw std::system_error(error, std::system_category(), "sley: serve files of \"" + name + '"');
+}
+
+opened_file open_below(const opened_folder& root, const std::string& name, struct stat& status) {
+  status = {};
+  const int fd = blocking([&] {
+    long result = open_beneath(root.fd(), name.c_str());
+    if (result < 0 && (errno == ENOSYS || errno == EPERM)) {
+      result = open_step_by_step(root.fd(), name);
+    }
+    if (result >= 0) ::fstat(static_cast<int>(result), &status);
+    return static_cast<int>(result);
+  });
+  if (fd >= 0 && S_ISREG(status.st_mode)) return opened_file(fd);
+  if (fd >= 0) ::close(fd);
+  return {};
+}
+
+}  // namespace sley::http::detail

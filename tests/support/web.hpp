@@ -1,0 +1,83 @@
+// A server for a test, and a client that sends exactly the bytes it is told to.
+#pragma once
+
+#include "support/connections.hpp"
+#include "support/harness.hpp"
+
+#include <sley/http.hpp>
+#include <sley/net.hpp>
+#include <sley/sync.hpp>
+
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace sley_test {
+
+// Serves on a port of its own until it is destroyed.
+class running_server {
+ public:
+  explicit running_server(sley::http::handler h, sley::http::server_options options = {})
+      : server(std::move(h), std::move(options)) {
+    auto listener = sley::net::tcp_listener::listen("127.0.0.1:0");
+    address = listener.local().to_string();
+    serving_.go([this, l = std::move(listener)]() mutable { server.serve(l); });
+  }
+  ~running_server() {
+    server.close();
+    serving_.wait();
+  }
+
+  sley::net::tcp_stream connect() const { return sley::net::tcp_stream::connect(address); }
+
+  // Sends it, ends the stream, and returns all that comes back.
+  std::string exchange(std::string_view bytes) const {
+    const sley::net::tcp_stream s = connect();
+    std::error_code error;
+    s.write_all(bytes_of(bytes), error);
+    if (!error) s.shutdown_write(error);
+    return read_to_end(s);
+  }
+
+  sley::http::server server;
+  std::string address;
+
+ private:
+  sley::wait_group serving_;
+};
+
+// A GET of HTTP/1.1, with more header lines, each with its CR LF.
+inline std::string get(std::string_view target, std::string_view more = {}) {
+  return "GET " + std::string(target) + " HTTP/1.1\r\nHost: test\r\n" + std::string(more) + "\r\n";
+}
+
+// Up to the end of a head.
+inline std::string read_head(const sley::net::stream& s) {
+  std::string head;
+  while (!head.ends_with("\r\n\r\n")) head += read_exactly(s, 1);
+  return head;
+}
+
+inline int status_of(std::string_view answer) {
+  return answer.starts_with("HTTP/1.1 ") ? std::stoi(std::string(answer.substr(9, 3))) : 0;
+}
+
+inline std::string body_of(std::string_view answer) {
+  const std::size_t end = answer.find("\r\n\r\n");
+  return end == std::string_view::npos ? "" : std::string(answer.substr(end + 4));
+}
+
+inline int count_of(std::string_view text, std::string_view part) {
+  int n = 0;
+  for (std::size_t at = text.find(part); at != std::string_view::npos;
+       at = text.find(part, at + 1)) {
+    ++n;
+  }
+  return n;
+}
+
+inline bool has(std::string_view text, std::string_view part) {
+  return text.find(part) != std::string_view::npos;
+}
+
+}  // namespace sley_test
