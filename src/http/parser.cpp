@@ -79,8 +79,9 @@ class head_sink final : public basic_sink {
     const std::string_view line = head.substr(0, head.find('\r'));
     const std::string_view version = line.substr(line.rfind(' ') + 1);
     const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
-    const bool is_version = version.size() == 8 && version.starts_with("HTTP/") &&
-                            is_digit(version[5]) && version[6] == '.' && is_digit(version[7]);
+    const bool is_version = std::count(line.begin(), line.end(), ' ') == 2 && version.size() == 8 &&
+                            version.starts_with("HTTP/") && is_digit(version[5]) &&
+                            version[6] == '.' && is_digit(version[7]);
     return is_version ? 505 : 400;
   }
 

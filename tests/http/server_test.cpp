@@ -341,7 +341,9 @@ GO_TEST(server, takes_no_more_connections_than_it_may) {
   auto first = web.connect();
   const auto second = web.connect();
   const auto third = web.connect();  // by the kernel
-  for (const auto* s : {&first, &second, &third}) s->write_all(bytes_of(get("/")));
+  first.write_all(bytes_of(get("/")));
+  second.write_all(bytes_of(get("/")));
+  third.write_all(bytes_of(get("/")));
   EXPECT_EQ(status_of(read_head(first)), 200);
   EXPECT_EQ(status_of(read_head(second)), 200);
   EXPECT_EQ(web.server.open_connections(), 2U);
@@ -529,7 +531,9 @@ GO_TEST(server, ends_at_any_moment) {
       });
     }
     for (int n = 0; n < i; ++n) sley::this_goroutine::yield();
-    if (i % 2 == 0) EXPECT_TRUE(web->server.shutdown());
+    if (i % 2 == 0) {
+      EXPECT_TRUE(web->server.shutdown());
+    }
     web.reset();
     group.wait();
   }

@@ -1,0 +1,214 @@
+// Static files: what is served, what of it, and that nothing else ever is.
+#include "support/web.hpp"
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <string_view>
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+using sley::http::file_options;
+using sley_test::body_of;
+using sley_test::get;
+using sley_test::has;
+using sley_test::running_server;
+using sley_test::status_of;
+
+namespace {
+
+namespace fs = std::filesystem;
+
+// A folder with a few files, and one beside it that nobody must see.
+class folders {
+ public:
+  folders() {
+    char name[] = "/tmp/sley_files_XXXXXX";
+    top_ = ::mkdtemp(name);
+    fs::create_directories(root() / "sub" / "empty");
+    fs::create_directory(root() / ".hidden");
+    write("secret", "secret");
+    write("root/index.html", "<p>index</p>");
+    write("root/a.txt", "0123456789");
+    write("root/with space.txt", "space");
+    write("root/sub/index.html", "sub index");
+    write("root/.hidden/file", "hidden");
+    write("root/packed.js", "plain");
+    write("root/packed.js.gz", "packed");
+    fs::create_symlink("a.txt", root() / "link_inside");
+    fs::create_symlink("../secret", root() / "link_outside");
+    fs::create_symlink("/etc/passwd", root() / "link_absolute");
+    fs::create_symlink("..", root() / "link_up");
+    ::mkfifo((root() / "pipe").c_str(), 0600);
+  }
+  ~folders() { fs::remove_all(top_); }
+
+  fs::path root() const { return top_ / "root"; }
+  void write(const char* name, std::string_view text) const {
+    std::ofstream(top_ / name, std::ios::binary) << text;
+  }
+
+ private:
+  fs::path top_;
+};
+
+std::string header_of(std::string_view answer, std::string_view name) {
+  const std::size_t at = answer.find("\r\n" + std::string(name) + ": ");
+  if (at == std::string_view::npos) return "";
+  const std::size_t begin = at + 4 + name.size();
+  return std::string(answer.substr(begin, answer.find("\r\n", begin) - begin));
+}
+
+}  // namespace
+
+GO_TEST(files, are_served) {
+  const folders f;
+  sley::http::router r;
+  r.get("/{path...}", sley::http::file_server(f.root().string()));
+  r.get("/static/{path...}", sley::http::file_server((f.root() / "sub").string()));
+  const running_server web(r);
+  const std::string a = web.exchange(get("/a.txt"));
+  EXPECT_EQ(status_of(a), 200);
+  EXPECT_EQ(body_of(a), "0123456789");
+  EXPECT_EQ(header_of(a, "Content-Type"), "text/plain; charset=utf-8");
+  EXPECT_EQ(header_of(a, "Content-Length"), "10");
+  EXPECT_NE(header_of(a, "ETag"), "");
+  EXPECT_NE(header_of(a, "Last-Modified"), "");
+  EXPECT_EQ(body_of(web.exchange(get("/"))), "<p>index</p>");
+  EXPECT_EQ(body_of(web.exchange(get("/with%20space.txt"))), "space");
+  EXPECT_EQ(body_of(web.exchange(get("/link_inside"))), "0123456789");
+  EXPECT_EQ(body_of(web.exchange(get("/sub/"))), "sub index");
+  EXPECT_EQ(body_of(web.exchange(get("/static/index.html"))), "sub index");
+  const std::string folder = web.exchange(get("/sub?x"));
+  EXPECT_EQ(status_of(folder), 301);
+  EXPECT_EQ(header_of(folder, "Location"), "/sub/?x");
+  const std::string head = web.exchange("HEAD /a.txt HTTP/1.1\r\nHost: x\r\n\r\n");
+  EXPECT_EQ(header_of(head, "Content-Length"), "10");
+  EXPECT_EQ(body_of(head), "");
+}
+
+GO_TEST(files, nothing_outside_the_folder_is_served) {
+  const folders f;
+  const running_server web(sley::http::file_server(f.root().string()));
+  for (const char* target : {
+           "/../secret",
+           "/sub/../../secret",
+           "/%2e%2e/secret",
+           "/..%2fsecret",
+           "/sub%2f..%2f..%2fsecret",
+           "/%2e%2e%2fsecret",
+           "//secret",
+           "/./a.txt",
+           "/sub//index.html",
+           "/%2fetc/passwd",
+           "//etc/passwd",
+           "/a.txt%00.html",
+           "/%00",
+           "/link_outside",
+           "/link_absolute",
+           "/link_up/secret",
+           "/.hidden/file",
+           "/pipe",
+           "/sub/empty/",
+           "/a.txt/",
+           "/none",
+       }) {
+    const std::string answer = web.exchange(get(target));
+    EXPECT_EQ(status_of(answer), 404) << target << "\n" << answer;
+    EXPECT_FALSE(has(answer, "secret")) << target;
+  }
+  EXPECT_EQ(status_of(web.exchange("POST /a.txt HTTP/1.1\r\nHost: x\r\n\r\n")), 405);
+  EXPECT_THROW(sley::http::file_server("/there/is/no/such/folder"), std::system_error);
+}
+
+GO_TEST(files, conditions) {
+  const folders f;
+  const running_server web(sley::http::file_server(f.root().string()));
+  const auto ask = [&](std::string_view lines) { return web.exchange(get("/a.txt", lines)); };
+  const std::string first = ask("");
+  const std::string tag = header_of(first, "ETag");
+  const std::string date = header_of(first, "Last-Modified");
+  const std::string old = "Sun, 06 Nov 1994 08:49:37 GMT";
+
+  const std::string not_modified = ask("If-None-Match: \"x\", W/" + tag + "\r\n");
+  EXPECT_EQ(status_of(not_modified), 304);
+  EXPECT_EQ(body_of(not_modified), "");
+  EXPECT_EQ(header_of(not_modified, "ETag"), tag);
+  EXPECT_EQ(status_of(ask("If-None-Match: *\r\n")), 304);
+  EXPECT_EQ(status_of(ask("If-None-Match: \"x\"\r\n")), 200);
+  EXPECT_EQ(status_of(ask("If-Modified-Since: " + date + "\r\n")), 304);
+  EXPECT_EQ(status_of(ask("If-Modified-Since: " + old + "\r\n")), 200);
+  EXPECT_EQ(status_of(ask("If-Modified-Since: nonsense\r\n")), 200);
+  EXPECT_EQ(status_of(ask("If-None-Match: \"x\"\r\nIf-Modified-Since: " + date + "\r\n")), 200);
+  EXPECT_EQ(status_of(ask("If-Match: " + tag + "\r\n")), 200);
+  EXPECT_EQ(status_of(ask("If-Match: \"x\"\r\n")), 412);
+  EXPECT_EQ(status_of(ask("If-Unmodified-Since: " + old + "\r\n")), 412);
+  EXPECT_EQ(status_of(ask("If-Unmodified-Since: Sunday, 06-Nov-94 08:49:37 GMT\r\n")), 412);
+  EXPECT_EQ(status_of(ask("If-Unmodified-Since: Sun Nov  6 08:49:37 1994\r\n")), 412);
+}
+
+GO_TEST(files, ranges) {
+  const folders f;
+  const running_server web(sley::http::file_server(f.root().string()));
+  const auto ask = [&](std::string_view range, std::string_view more = "") {
+    return web.exchange(get("/a.txt", "Range: " + std::string(range) + "\r\n" + std::string(more)));
+  };
+  struct expected {
+    const char* range;
+    int status;
+    const char* body;
+    const char* content_range;
+  };
+  for (const expected& e : {
+           expected{"bytes=0-3", 206, "0123", "bytes 0-3/10"},
+           expected{"bytes=4-", 206, "456789", "bytes 4-9/10"},
+           expected{"bytes=-3", 206, "789", "bytes 7-9/10"},
+           expected{"bytes=-30", 206, "0123456789", "bytes 0-9/10"},
+           expected{"bytes=8-100", 206, "89", "bytes 8-9/10"},
+           expected{"bytes=10-", 416, "Range Not Satisfiable", "bytes */10"},
+           expected{"bytes=-0", 416, "Range Not Satisfiable", "bytes */10"},
+           expected{"bytes=3-2", 200, "0123456789", ""},
+           expected{"bytes=a-b", 200, "0123456789", ""},
+           expected{"bytes=-", 200, "0123456789", ""},
+           expected{"bytes=0-1,3-4", 200, "0123456789", ""},
+           expected{"pages=0-1", 200, "0123456789", ""},
+       }) {
+    const std::string answer = ask(e.range);
+    EXPECT_EQ(status_of(answer), e.status) << e.range;
+    EXPECT_EQ(body_of(answer), e.body) << e.range;
+    EXPECT_EQ(header_of(answer, "Content-Range"), e.content_range) << e.range;
+  }
+  const std::string tag = header_of(web.exchange(get("/a.txt")), "ETag");
+  EXPECT_EQ(status_of(ask("bytes=0-1", "If-Range: " + tag + "\r\n")), 206);
+  EXPECT_EQ(status_of(ask("bytes=0-1", "If-Range: \"other\"\r\n")), 200);
+  EXPECT_EQ(status_of(ask("bytes=0-1", "If-Range: Sun, 06 Nov 1994 08:49:37 GMT\r\n")), 200);
+}
+
+GO_TEST(files, packed_ones_for_who_takes_them) {
+  const folders f;
+  file_options options;
+  options.precompressed = true;
+  options.cache_control = "max-age=60";
+  const running_server web(sley::http::file_server(f.root().string(), options));
+  const std::string packed = web.exchange(get("/packed.js", "Accept-Encoding: br, GZip\r\n"));
+  EXPECT_EQ(body_of(packed), "packed");
+  EXPECT_EQ(header_of(packed, "Content-Encoding"), "gzip");
+  EXPECT_EQ(header_of(packed, "Content-Type"), "text/javascript; charset=utf-8");
+  EXPECT_EQ(header_of(packed, "Vary"), "Accept-Encoding");
+  EXPECT_EQ(header_of(packed, "Cache-Control"), "max-age=60");
+  EXPECT_EQ(body_of(web.exchange(get("/packed.js"))), "plain");
+  EXPECT_EQ(body_of(web.exchange(get("/packed.js", "Accept-Encoding: gzip;q=0\r\n"))), "plain");
+  EXPECT_EQ(body_of(web.exchange(get("/a.txt", "Accept-Encoding: gzip\r\n"))), "0123456789");
+}
+
+GO_TEST(files, large_ones) {
+  const folders f;
+  std::string large(300'000, 'x');
+  for (std::size_t i = 0; i < large.size(); i += 11) large[i] = static_cast<char>('a' + i % 26);
+  f.write("root/large", large);
+  const running_server web(sley::http::file_server(f.root().string()));
+  EXPECT_TRUE(body_of(web.exchange(get("/large"))) == large);
+  EXPECT_TRUE(body_of(web.exchange(get("/large", "Range: bytes=1000-200000\r\n"))) ==
+              large.substr(1000, 199'001));
+}
