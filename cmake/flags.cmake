@@ -22,6 +22,10 @@ if(SLEY_SANITIZE)
   endif()
 endif()
 
+if(SLEY_FUZZ)
+  add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fsanitize=fuzzer-no-link>)
+endif()
+
 # The warnings are for those who work on sley; whoever embeds it should not see ours.
 function(sley_own_code target)
   target_compile_options(${target} PRIVATE

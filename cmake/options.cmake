@@ -11,6 +11,7 @@ option(SLEY_MODELS "build the models of single parts, which try all interleaving
 
 set(SLEY_SANITIZE "" CACHE STRING "sanitizers for everything built here: empty, address,undefined or thread")
 set_property(CACHE SLEY_SANITIZE PROPERTY STRINGS "" "address,undefined" "thread")
+option(SLEY_FUZZ "build the fuzzers, with clang and libFuzzer" OFF)
 option(SLEY_CHAOS "perturb the schedule at every seam (defines SLEY_CHAOS=1)" OFF)
 option(SLEY_CHECKS "costly internal checks (defines SLEY_DEBUG_CHECKS=1)" OFF)
 option(SLEY_FP_CONTROL "switch rounding mode and exception masks with each goroutine (2 ns)" ON)

@@ -1,0 +1,109 @@
+// Whatever bytes a client sends, the server answers with whole responses or ends the connection, and
+// how the bytes are cut into reads makes no difference. Run by `./dev fuzz http_request SECONDS`.
+#include <sley/http.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <string_view>
+
+#include <sys/uio.h>
+
+namespace {
+
+// Gives out its text in pieces, then the end; keeps what is written.
+class memory_connection final : public sley::http::connection {
+ public:
+  memory_connection(std::string_view text, std::size_t piece, std::string& written)
+      : text_(text), piece_(piece), written_(written) {}
+
+  std::size_t read_some(std::span<std::byte> buffer, std::error_code&) override {
+    const std::size_t n = std::min({buffer.size(), text_.size(), piece_});
+    if (n > 0) std::memcpy(buffer.data(), text_.data(), n);
+    text_.remove_prefix(n);
+    return n;
+  }
+  void write_all(std::span<const iovec> buffers, std::error_code&) override {
+    for (const iovec& b : buffers) written_.append(static_cast<const char*>(b.iov_base), b.iov_len);
+  }
+  void set_read_deadline(sley::time_point) override {}
+  void set_write_deadline(sley::time_point) override {}
+  void shutdown_write(std::error_code&) override {}
+  void close() noexcept override {}
+  sley::net::endpoint remote() const override { return {}; }
+  sley::net::endpoint local() const override { return {}; }
+
+ private:
+  std::string_view text_;
+  const std::size_t piece_;
+  std::string& written_;
+};
+
+void read_and_tell(sley::http::request& in, sley::http::response& out) {
+  std::string text(in.method());
+  text.append(in.path()).append(in.host());
+  for (const auto& [name, value] : in.query_parameters()) text += name + '=' + value + '\n';
+  for (const auto& f : in.headers()) text.append(f.name).append(f.value);
+  text += in.body().read_all();
+  for (const auto& f : in.body().trailers()) text.append(f.name).append(f.value);
+  out.headers().set("Date", "now");  // the only thing that differs between two runs
+  out.send(200, "text/plain", text);
+}
+
+void upgrade(sley::http::request& in, sley::http::response& out) {
+  auto ws = sley::http::websocket::accept(in, out, {.message_bytes = 4096});
+  std::error_code error;
+  while (const auto m = ws.read(error)) ws.write_text(m->data, error);
+}
+
+sley::http::router routes() {
+  sley::http::router r;
+  r.handle("", "/{path...}", read_and_tell);
+  r.handle("", "/ws", upgrade);
+  r.get("/a/{b}/c", [](sley::http::request& in, sley::http::response& out) {
+    out.send(200, "", in.param("b"));
+  });
+  return r;
+}
+
+std::string without_dates(std::string_view text) {
+  std::string result;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find('\n', at), text.size() - 1) + 1;
+    const std::string_view line = text.substr(at, end - at);
+    if (!line.starts_with("Date: ")) result += line;
+    at = end;
+  }
+  return result;
+}
+
+std::string serve(std::string_view text, std::size_t piece) {
+  static sley::http::server server(
+      routes(), {.header_bytes = 2048,
+                 .target_bytes = 1024,
+                 .body_bytes = 8192,
+                 .on_error = [](const sley::http::request*, std::exception_ptr) {}});
+  std::string written;
+  server.serve(std::make_unique<memory_connection>(text, piece, written));
+  return without_dates(written);
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  if (size == 0) return 0;
+  const std::size_t piece = data[0] + std::size_t{1};
+  const std::string_view text(reinterpret_cast<const char*>(data) + 1, size - 1);
+  const std::string whole = serve(text, SIZE_MAX);
+  const std::string pieces = serve(text, piece);
+  if (!whole.empty() && !whole.starts_with("HTTP/1.1 ")) std::abort();
+  if (whole != pieces) {
+    std::fprintf(stderr, "at once:\n%s\nin pieces of %zu:\n%s\n", whole.c_str(), piece,
+                 pieces.c_str());
+    std::abort();
+  }
+  return 0;
+}
