@@ -1,6 +1,7 @@
 #include <sley/http/request.hpp>
 
 #include "http/request_builder.hpp"
+#include "http/session.hpp"
 #include "http/text.hpp"
 
 #include <algorithm>
@@ -22,6 +23,9 @@ std::string_view request::param(std::string_view name) const noexcept {
 std::string_view request::rest() const noexcept {
   return has_rest_ ? std::string_view(params_.back().second) : path_.substr(path_.empty() ? 0 : 1);
 }
+
+const sley::context& request::context() { return session_.get_context(); }
+void request::set_context(sley::context ctx) { session_.set_context(std::move(ctx)); }
 
 namespace detail {
 

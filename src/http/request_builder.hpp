@@ -16,7 +16,7 @@ class request_builder {
  public:
   using matches = std::vector<std::pair<std::string_view, std::string>>;
 
-  request_builder(connection& c, body_reader& body) noexcept {
+  request_builder(session& s, connection& c, body_reader& body) noexcept : request_(s) {
     request_.connection_ = &c;
     request_.body_ = &body;
   }

@@ -84,15 +84,15 @@ bool server_state::take_slot() {
 }
 
 void server_state::serve_stream(net::tcp_stream stream) {
-  connection_ptr c;
   try {
-    c = options_.connect ? options_.connect(std::move(stream)) : make_connection(std::move(stream));
+    const connection_ptr c =
+        options_.connect ? options_.connect(std::move(stream)) : make_connection(std::move(stream));
+    if (c) run_session(*c);
   } catch (...) {
     const std::exception_ptr e = std::current_exception();
     if (!e) throw;  // no exception, but this_goroutine::exit() unwinding the stack
     report(e);
   }
-  if (c) run_session(*c);
 }
 
 void server_state::serve(connection_ptr c) {
@@ -106,9 +106,9 @@ void server_state::report(std::exception_ptr e) {
   try {
     std::rethrow_exception(e);
   } catch (const std::exception& known) {
-    std::fprintf(stderr, "sley: http: a connection could not be made: %s\n", known.what());
+    std::fprintf(stderr, "sley: http: a connection was given up: %s\n", known.what());
   } catch (...) {
-    std::fprintf(stderr, "sley: http: a connection could not be made\n");
+    std::fprintf(stderr, "sley: http: a connection was given up\n");
   }
 }
 

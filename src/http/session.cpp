@@ -23,9 +23,12 @@ bool still_serves(time_point deadline, time_point from, std::chrono::nanoseconds
 }  // namespace
 
 session::session(connection& c, const handler& h, const server_options& options)
-    : connection_(c), handler_(h), options_(options), builder_(c, *this), response_(*this) {}
+    : connection_(c), handler_(h), options_(options), builder_(*this, c, *this), response_(*this) {}
 
-session::~session() { connection_.close(); }
+session::~session() {
+  end_context();
+  connection_.close();
+}
 
 void session::run() {
   do {
@@ -182,6 +185,7 @@ std::string_view session::date_line() {
 }
 
 connection& session::hand_over(input_buffer& already_read) {
+  stop_watching();
   std::swap(already_read, input_);
   is_handed_over_ = true;
   connection_.set_read_deadline(time_point::max());

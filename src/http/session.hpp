@@ -6,6 +6,8 @@
 #include "http/parser.hpp"
 #include "http/request_builder.hpp"
 
+#include <sley/chan.hpp>
+#include <sley/context.hpp>
 #include <sley/http/body.hpp>
 #include <sley/http/connection.hpp>
 #include <sley/http/response.hpp>
@@ -47,6 +49,10 @@ class session final : private body_reader {
   bool is_http_1_0() noexcept { return builder_.get().version() < 11; }
   std::string_view date_line();  // "Date: ...\r\n"
 
+  // For the request.
+  const context& get_context();
+  void set_context(context ctx);
+
   // For WebSocket: the connection speaks another protocol from now on.
   connection& hand_over(input_buffer& already_read);
 
@@ -69,6 +75,12 @@ class session final : private body_reader {
   void answer_instead(int status, std::string_view text, fields headers) noexcept;
   void report(std::exception_ptr e);
   void log(int status, std::chrono::nanoseconds duration);
+
+  // The request's context: session_context.cpp.
+  void begin_watching();
+  void stop_watching() noexcept;
+  void watch();
+  void end_context() noexcept;
 
   // The request's body: session_body.cpp.
   void begin_body();
@@ -110,6 +122,12 @@ class session final : private body_reader {
   bool must_ask_ = false;  // the client waits for "100 Continue"
   std::error_code body_error_;
   std::optional<chunk_decoder> chunks_;
+
+  std::optional<context> context_;  // since it was asked for
+  cancel_function cancel_;
+  // While there is one, the watching goroutine alone reads from the connection and has the input; it
+  // closes the channel when it has let go of both.
+  std::optional<chan<void>> watching_;
 
   mutex lock_;
   bool is_idle_ = false;       // [lock_] waits for a request of which nothing has come

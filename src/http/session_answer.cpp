@@ -12,6 +12,7 @@ void session::answer() {
   const auto start = is_timed ? std::chrono::steady_clock::now() : time_point();
   response_.begin(builder_.get().method() == "HEAD");
   call_handler();
+  end_context();
   if (is_timed) log(response_.status(), std::chrono::steady_clock::now() - start);
   if (is_handed_over_) is_broken_ = true;
   if (!is_broken_) end_body();

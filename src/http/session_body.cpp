@@ -49,6 +49,7 @@ std::size_t session::do_read(std::span<std::byte> buffer, std::error_code& error
   std::size_t n = 0;
   if (!error) n = chunks_ ? read_chunks(buffer, error) : read_known_length(buffer, error);
   body_read_ += n;
+  if (is_body_done_ && context_) begin_watching();
   if (!error && n > allowed) error = errc::body_too_large;
   if (error) {
     body_error_ = error;

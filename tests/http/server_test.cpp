@@ -542,3 +542,67 @@ GO_TEST(server, ends_at_any_moment) {
 GO_TEST(server, needs_a_handler) {
   EXPECT_THROW(sley::http::server(sley::http::handler()), std::invalid_argument);
 }
+
+// ---- contexts ----
+
+GO_TEST(server, a_context_ends_when_the_peer_goes) {
+  sley::chan<void> arrived, ended;
+  const running_server web([=](request& in, response&) {
+    const sley::context ctx = in.context();
+    EXPECT_EQ(ctx, in.context());
+    EXPECT_FALSE(ctx.error());
+    arrived.send();
+    ctx.done().receive();
+    EXPECT_EQ(ctx.error(), sley::context_errc::canceled);
+    ended.send();
+  });
+  auto s = web.connect();
+  s.write_all(bytes_of(get("/")));
+  arrived.receive();
+  s.close();
+  ended.receive();
+}
+
+// The watcher reads the next requests, and none of their bytes is lost.
+GO_TEST(server, watching_a_peer_loses_nothing) {
+  const running_server web([](request& in, response& out) {
+    const sley::context before = in.context();
+    const std::string body = in.body().read_all();
+    sley::this_goroutine::yield();
+    EXPECT_FALSE(in.context().error());
+    out.send(200, "", std::string(in.path()) + body);
+  });
+  for (int round = 0; round < sley_test::rounds(20); ++round) {
+    const auto s = web.connect();
+    sley::wait_group group;
+    group.go([&] {
+      for (int i = 0; i < 20; ++i) {
+        s.write_all(bytes_of(i % 2 == 0 ? get("/x") : post("Content-Length: 3\r\n", "abc")));
+        if (i % 3 == round % 3) sley::this_goroutine::yield();
+      }
+    });
+    for (int i = 0; i < 20; ++i) {
+      EXPECT_EQ(status_of(read_head(s)), 200);
+      EXPECT_EQ(read_exactly(s, i % 2 == 0 ? 2 : 5), i % 2 == 0 ? "/x" : "/pabc");
+    }
+    group.wait();
+  }
+}
+
+GO_TEST(server, a_context_carries_values_to_later_handlers_and_ends_with_the_handler) {
+  sley::context kept;
+  sley::http::router r;
+  r.use([](sley::http::handler next) -> sley::http::handler {
+    return [next](request& in, response& out) {
+      in.set_context(sley::with_value(in.context(), "user", std::string("gopher")));
+      next(in, out);
+    };
+  });
+  r.get("/", [&](request& in, response& out) {
+    kept = in.context();
+    out.send(200, "", *in.context().value<std::string>("user"));
+  });
+  const running_server web(r);
+  EXPECT_EQ(body_of(web.exchange(get("/"))), "gopher");
+  EXPECT_TRUE(eventually([&] { return bool(kept.error()); }));
+}

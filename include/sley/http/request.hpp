@@ -1,6 +1,7 @@
 // What a server's handler is asked.
 #pragma once
 
+#include <sley/context.hpp>
 #include <sley/detail/config.hpp>
 #include <sley/http/body.hpp>
 #include <sley/http/connection.hpp>
@@ -18,7 +19,8 @@ namespace sley::http {
 
 namespace detail {
 class request_builder;
-}
+class session;
+}  // namespace detail
 
 // Made by a server, valid until the handler returns. For the handler's goroutine, and those it waits
 // for. Views into it are valid as long as it is.
@@ -49,12 +51,22 @@ class SLEY_API request {
   // The first read asks a client that waits for it (Expect: 100-continue) to go on.
   body_reader& body() noexcept { return *body_; }
 
+  // Ends when the peer has gone or ended its stream, and at the latest when the handler has returned.
+  // From the first call on a goroutine watches the connection, once the body has been read to its
+  // end; who never calls it pays nothing. From Go's Request.Context.
+  const sley::context& context();
+  // What context() returns from now on, for those that are called later: one made from it, as by
+  // with_value().
+  void set_context(sley::context ctx);
+
   net::endpoint remote() const { return connection_->remote(); }
   bool is_encrypted() const noexcept { return connection_->is_encrypted(); }
 
  private:
   friend class detail::request_builder;
-  request() = default;
+  explicit request(detail::session& session) noexcept : session_(session) {}
+
+  detail::session& session_;
 
   std::string_view method_;
   std::string_view path_;

@@ -44,8 +44,9 @@ struct server_options {
   std::function<connection_ptr(net::tcp_stream)> connect = {};
   // After each answer, in the connection's goroutine.
   std::function<void(const access_record&)> access_log = {};
-  // An exception left the handler, or `connect` (then the request is null). Default: a line on
-  // stderr. Not called for peers that have gone.
+  // An exception left the handler; or one left `connect` or the log, or there was no memory, and
+  // the connection is given up (then the request is null). Default: a line on stderr. Not called for
+  // peers that have gone.
   std::function<void(const request*, std::exception_ptr)> on_error = {};
 };
 

@@ -1,0 +1,142 @@
+#include "site.hpp"
+
+#include <sley/runtime.hpp>
+#include <sley/sync.hpp>
+
+#include <cstdio>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+
+namespace webserver {
+
+namespace http = sley::http;
+
+namespace {
+
+constexpr std::string_view page = R"(<!doctype html>
+<title>sley</title>
+<h1>It runs.</h1>
+<p>Every connection has a goroutine of its own.
+<p><a href="/api/values">values</a>: PUT, GET and DELETE /api/values/NAME
+<p><a href="/debug">the scheduler's figures</a>
+)";
+
+// A JSON string, quotes and all.
+std::string quoted(std::string_view text) {
+  std::string result = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') {
+      result += {'\\', c};
+    } else if (static_cast<unsigned char>(c) < ' ') {
+      char escaped[8];
+      std::snprintf(escaped, sizeof escaped, "\\u%04x", static_cast<unsigned>(c));
+      result += escaped;
+    } else {
+      result += c;
+    }
+  }
+  return result + '"';
+}
+
+void send_json(http::response& out, int status, std::string_view text) {
+  out.send(status, "application/json", text);
+}
+
+// Texts by name. The lock parks the goroutine that has to wait for it.
+class values {
+ public:
+  void list(http::response& out) {
+    std::string json = "{";
+    {
+      const std::lock_guard guard(lock_);
+      for (const auto& [name, text] : texts_) {
+        if (json.size() > 1) json += ", ";
+        json += quoted(name) + ": " + quoted(text);
+      }
+    }
+    send_json(out, 200, json + "}\n");
+  }
+
+  void get(const http::request& in, http::response& out) {
+    const std::lock_guard guard(lock_);
+    const auto found = texts_.find(in.param("name"));
+    if (found == texts_.end()) throw http::status_error(404);
+    send_json(out, 200, quoted(found->second) + '\n');
+  }
+
+  void put(http::request& in, http::response& out) {
+    std::string text = in.body().read_all(64 << 10);
+    const std::lock_guard guard(lock_);
+    if (texts_.size() >= 1000) throw http::status_error(507);
+    texts_.insert_or_assign(std::string(in.param("name")), std::move(text));
+    out.send(204);
+  }
+
+  void erase(const http::request& in, http::response& out) {
+    const std::lock_guard guard(lock_);
+    const auto found = texts_.find(in.param("name"));
+    if (found == texts_.end()) throw http::status_error(404);
+    texts_.erase(found);
+    out.send(204);
+  }
+
+ private:
+  sley::mutex lock_;
+  std::map<std::string, std::string, std::less<>> texts_;
+};
+
+void send_figures(http::response& out) {
+  const sley::runtime::stats s = sley::runtime::read_stats();
+  std::string json;
+  const auto add = [&](const char* name, std::uint64_t n) {
+    json += (json.empty() ? "{\n  " : ",\n  ") + quoted(name) + ": " + std::to_string(n);
+  };
+  add("goroutines", s.goroutines);
+  add("threads", s.threads);
+  add("idle_threads", s.idle_threads);
+  add("procs", s.procs);
+  add("idle_procs", s.idle_procs);
+  add("global_queue", s.global_queue);
+  add("local_queues", s.local_queues);
+  add("timers", s.timers);
+  add("spawned", s.spawned);
+  add("switches", s.switches);
+  add("parks", s.parks);
+  add("steals", s.steals);
+  add("hand_offs", s.hand_offs);
+  add("preemptions", s.preemptions);
+  out.headers().set("Cache-Control", "no-store");
+  send_json(out, 200, json + "\n}\n");
+}
+
+}  // namespace
+
+http::router make_site(const std::string& root) {
+  http::router site;
+  const auto store = std::make_shared<values>();
+  site.get("/api/values", [store](http::request&, http::response& out) { store->list(out); });
+  site.get("/api/values/{name}",
+           [store](http::request& in, http::response& out) { store->get(in, out); });
+  site.put("/api/values/{name}",
+           [store](http::request& in, http::response& out) { store->put(in, out); });
+  site.erase("/api/values/{name}",
+             [store](http::request& in, http::response& out) { store->erase(in, out); });
+  site.get("/debug", [](http::request&, http::response& out) { send_figures(out); });
+  site.get("/hello",
+           [](http::request&, http::response& out) { out.send(200, "text/plain", "hello\n"); });
+  site.get("/echo", [](http::request& in, http::response& out) {
+    auto ws = http::websocket::accept(in, out);
+    while (const auto message = ws.read()) ws.write_text(message->data);
+  });
+  if (root.empty()) {
+    site.get("/", [](http::request&, http::response& out) { out.send(200, "text/html", page); });
+  } else {
+    site.get("/{path...}", http::file_server(root));
+  }
+  return site;
+}
+
+}  // namespace webserver
