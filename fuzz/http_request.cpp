@@ -1,5 +1,6 @@
-// Whatever bytes a client sends, the server answers with whole responses or ends the connection, and
-// how the bytes are cut into reads makes no difference. Run by `./dev fuzz http_request SECONDS`.
+// Whatever bytes a client sends, the server answers with whole responses or ends the connection,
+// and how the bytes are cut into reads makes no difference. Run by `./dev fuzz http_request
+// SECONDS`.
 #include <sley/http.hpp>
 
 #include <algorithm>

@@ -7,9 +7,9 @@
 //   sley::http::server server(routes);
 //   server.serve(sley::net::tcp_listener::listen("127.0.0.1:8080"));
 //
-// A handler is an ordinary function that may wait wherever it likes: each connection has a goroutine
-// of its own. Errors are reported as in <sley/net.hpp>; docs/http.md tells what is refused, which
-// limits hold by default and what happens to a handler that throws.
+// A handler is an ordinary function that may wait wherever it likes: each connection has a
+// goroutine of its own. Errors are reported as in <sley/net.hpp>; docs/http.md tells what is
+// refused, which limits hold by default and what happens to a handler that throws.
 #pragma once
 
 #include <sley/http/body.hpp>

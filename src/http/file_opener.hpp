@@ -38,8 +38,8 @@ class opened_file {
   std::optional<os::file> file_;
 };
 
-// `name` has no empty, "." or ".." components. `status` says what was found: st_mode is 0 if there is
-// nothing, or if it lies outside. Blocks as an announced call at most.
+// `name` has no empty, "." or ".." components. `status` says what was found: st_mode is 0 if there
+// is nothing, or if it lies outside. Blocks as an announced call at most.
 opened_file open_below(const opened_folder& root, const std::string& name, struct stat& status);
 
 }  // namespace sley::http::detail

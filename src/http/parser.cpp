@@ -1,6 +1,7 @@
-// Boost.Beast's basic_parser knows the grammar. What it lets through and others read in another way,
-// so that a request could be smuggled past one of them, is refused here on top of it: a repeated
-// Content-Length, codings besides "chunked", Content-Length with chunks, either of them in HTTP/1.0.
+// Boost.Beast's basic_parser knows the grammar. What it lets through and others read in another
+// way, so that a request could be smuggled past one of them, is refused here on top of it: a
+// repeated Content-Length, codings besides "chunked", Content-Length with chunks, either of them in
+// HTTP/1.0.
 #include "http/parser.hpp"
 
 #include "http/text.hpp"

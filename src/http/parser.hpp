@@ -23,8 +23,8 @@ struct framing {
   std::optional<std::uint64_t> length;
 };
 
-// Parses a whole head, which a head_scanner has found, into the builder. Returns 0, or the status it
-// is refused with. Allocates nothing unless the builder must grow.
+// Parses a whole head, which a head_scanner has found, into the builder. Returns 0, or the status
+// it is refused with. Allocates nothing unless the builder must grow.
 [[nodiscard]] int parse_request_head(std::string_view head, std::size_t max_target_bytes,
                                      request_builder& into, framing& found);
 

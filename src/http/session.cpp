@@ -193,8 +193,8 @@ connection& session::hand_over(input_buffer& already_read) {
 }
 
 // A socket that is closed with unread bytes in it resets the connection, and the peer may lose the
-// answer that it has not read yet. So the peer is told that this is the end, and what it still sends
-// is thrown away for a while (RFC 9112, 9.6).
+// answer that it has not read yet. So the peer is told that this is the end, and what it still
+// sends is thrown away for a while (RFC 9112, 9.6).
 void session::linger() {
   constexpr std::chrono::seconds most(1);
   std::error_code error;

@@ -125,8 +125,8 @@ class session final : private body_reader {
 
   std::optional<context> context_;  // since it was asked for
   cancel_function cancel_;
-  // While there is one, the watching goroutine alone reads from the connection and has the input; it
-  // closes the channel when it has let go of both.
+  // While there is one, the watching goroutine alone reads from the connection and has the input;
+  // it closes the channel when it has let go of both.
   std::optional<chan<void>> watching_;
 
   mutex lock_;

@@ -47,9 +47,9 @@ void session::answer_failure(const std::system_error& e) {
   answer_instead(status, reason_phrase(status), {});
 }
 
-// `headers` are what the handler has set, as WWW-Authenticate, but for those that describe the body.
-// With the head out there is nothing left but to end the connection, so that the peer does not take
-// what it got for all of it.
+// `headers` are what the handler has set, as WWW-Authenticate, but for those that describe the
+// body. With the head out there is nothing left but to end the connection, so that the peer does
+// not take what it got for all of it.
 void session::answer_instead(int status, std::string_view text, fields headers) noexcept {
   if (response_.is_head_sent() || is_handed_over_) {
     is_broken_ = true;

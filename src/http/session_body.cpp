@@ -96,15 +96,16 @@ std::size_t session::read_from_peer(std::span<std::byte> buffer, std::error_code
 void session::ask_to_continue(std::error_code& error) {
   if (!must_ask_) return;
   must_ask_ = false;
-  // After the head of the answer it would be taken for a part of it; the client has stopped waiting.
+  // After the head of the answer it would be taken for a part of it; the client has stopped
+  // waiting.
   if (response_.is_head_sent()) return;
   static constexpr std::string_view text = "HTTP/1.1 100 Continue\r\n\r\n";
   const iovec whole = {const_cast<char*>(text.data()), text.size()};
   write({&whole, 1}, error);
 }
 
-// Can what is left be read away, so that the next request comes into sight? A client that still waits
-// for "100 Continue" may send its body or not.
+// Can what is left be read away, so that the next request comes into sight? A client that still
+// waits for "100 Continue" may send its body or not.
 bool session::can_end_body() const noexcept {
   return is_body_done_ || (!must_ask_ && !body_error_ && body_left_ <= most_skipped);
 }

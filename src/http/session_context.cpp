@@ -1,4 +1,5 @@
-// Does the peer still wait for the answer? Asked only for requests whose handler asks for a context.
+// Does the peer still wait for the answer? Asked only for requests whose handler asks for a
+// context.
 #include "http/session.hpp"
 
 #include <sley/go.hpp>
@@ -27,8 +28,8 @@ void session::set_context(context ctx) {
   context_ = std::move(ctx);
 }
 
-// Reading is the only way to see the end that every kind of connection has. What comes instead is the
-// next request, and waits in the input.
+// Reading is the only way to see the end that every kind of connection has. What comes instead is
+// the next request, and waits in the input.
 void session::begin_watching() {
   if (watching_ || is_handed_over_) return;
   read_deadline_ = time_point::max();

@@ -1,5 +1,6 @@
-// Requests that break the rules. Each is sent as bytes, and gets the right status and the end of the
-// connection: what follows in the same stream is never taken for a request (that would be smuggling).
+// Requests that break the rules. Each is sent as bytes, and gets the right status and the end of
+// the connection: what follows in the same stream is never taken for a request (that would be
+// smuggling).
 #include "support/web.hpp"
 
 #include <string>

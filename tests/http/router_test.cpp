@@ -1,4 +1,5 @@
-// Which handler a request gets. The rules are those of Go's http.ServeMux (1.22), but for a final slash.
+// Which handler a request gets. The rules are those of Go's http.ServeMux (1.22), but for a final
+// slash.
 #include "support/web.hpp"
 
 #include <stdexcept>

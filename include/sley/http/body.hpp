@@ -25,8 +25,8 @@ class SLEY_API body_reader {
   // Parks until there is at least one byte. 0: the end, or no room was given.
   std::size_t read_some(std::span<std::byte> buffer);
   std::size_t read_some(std::span<std::byte> buffer, std::error_code& error);
-  // All that is left. More than `limit` bytes is errc::body_too_large; so is more than the body's own
-  // limit, which always holds.
+  // All that is left. More than `limit` bytes is errc::body_too_large; so is more than the body's
+  // own limit, which always holds.
   std::string read_all(std::size_t limit = SIZE_MAX);
   std::string read_all(std::size_t limit, std::error_code& error);
 

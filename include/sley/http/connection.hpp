@@ -12,9 +12,9 @@
 
 namespace sley::http {
 
-// A stream of bytes both ways, with the meaning of net::stream: calls park, deadlines fail them with
-// std::errc::timed_out. One goroutine reads and one writes at a time; close() comes from anywhere, at
-// any time, and ends both.
+// A stream of bytes both ways, with the meaning of net::stream: calls park, deadlines fail them
+// with std::errc::timed_out. One goroutine reads and one writes at a time; close() comes from
+// anywhere, at any time, and ends both.
 class SLEY_API connection {
  public:
   connection() = default;

@@ -24,8 +24,8 @@ SLEY_API std::error_code make_error_code(errc e) noexcept;
 SLEY_API std::string_view reason_phrase(int status) noexcept;
 
 // Thrown by a handler that wants to end with this status. The text becomes the body of the answer,
-// so it must be fit for the client's eyes; by default it is the status's own phrase. What the handler
-// has set of the header stays, but for what describes a body.
+// so it must be fit for the client's eyes; by default it is the status's own phrase. What the
+// handler has set of the header stays, but for what describes a body.
 class SLEY_API status_error : public std::runtime_error {
  public:
   explicit status_error(int status);

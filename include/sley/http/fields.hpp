@@ -22,9 +22,9 @@ class SLEY_API fields {
     std::string_view value;
   };
 
-  // Throws std::invalid_argument for a name that is no token and for a value with control characters
-  // (CR and LF among them: nothing can be smuggled into a header), RFC 9110, 5.5 and 5.6.2. White
-  // space around the value is dropped.
+  // Throws std::invalid_argument for a name that is no token and for a value with control
+  // characters (CR and LF among them: nothing can be smuggled into a header), RFC 9110, 5.5 and
+  // 5.6.2. White space around the value is dropped.
   void add(std::string_view name, std::string_view value);
   void add(std::string_view name, std::uint64_t value);
   // Replaces all of that name.

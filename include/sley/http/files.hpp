@@ -15,12 +15,12 @@ struct file_options {
   bool precompressed = false;        // "name.gz" in place of "name" for who accepts gzip
 };
 
-// Serves the files below a folder: what the pattern's {name...} matched, else the whole path. GET and
-// HEAD; ETag, Last-Modified and the conditions on them, a single Range (several get the whole file,
-// RFC 9110, 14.2), Content-Type by suffix. A folder without the final slash is redirected to the one
-// with it. Nothing outside the folder is ever served: not by "..", an encoded slash, or a link
-// (openat2(2), RESOLVE_BENEATH); names that begin with '.' are not found. Throws std::system_error
-// if the folder can't be opened.
+// Serves the files below a folder: what the pattern's {name...} matched, else the whole path. GET
+// and HEAD; ETag, Last-Modified and the conditions on them, a single Range (several get the whole
+// file, RFC 9110, 14.2), Content-Type by suffix. A folder without the final slash is redirected to
+// the one with it. Nothing outside the folder is ever served: not by "..", an encoded slash, or a
+// link (openat2(2), RESOLVE_BENEATH); names that begin with '.' are not found. Throws
+// std::system_error if the folder can't be opened.
 SLEY_API handler file_server(std::string_view root, const file_options& options = {});
 
 // "text/html; charset=utf-8" for "a.html"; "application/octet-stream" if nothing is known.

@@ -22,8 +22,8 @@ class request_builder;
 class session;
 }  // namespace detail
 
-// Made by a server, valid until the handler returns. For the handler's goroutine, and those it waits
-// for. Views into it are valid as long as it is.
+// Made by a server, valid until the handler returns. For the handler's goroutine, and those it
+// waits for. Views into it are valid as long as it is.
 class SLEY_API request {
  public:
   request(const request&) = delete;
@@ -51,9 +51,9 @@ class SLEY_API request {
   // The first read asks a client that waits for it (Expect: 100-continue) to go on.
   body_reader& body() noexcept { return *body_; }
 
-  // Ends when the peer has gone or ended its stream, and at the latest when the handler has returned.
-  // From the first call on a goroutine watches the connection, once the body has been read to its
-  // end; who never calls it pays nothing. From Go's Request.Context.
+  // Ends when the peer has gone or ended its stream, and at the latest when the handler has
+  // returned. From the first call on a goroutine watches the connection, once the body has been
+  // read to its end; who never calls it pays nothing. From Go's Request.Context.
   const sley::context& context();
   // What context() returns from now on, for those that are called later: one made from it, as by
   // with_value().

@@ -17,11 +17,11 @@ namespace detail {
 class session;
 }
 
-// Made by a server, valid until the handler returns; then what is missing is sent. The head goes out
-// with the first part of the body that does not fit into the buffer (8 KiB), with the first flush(),
-// or at the end. A body that is complete by then has a Content-Length; one that is not, and for which
-// the handler has set none, is sent in chunks, or to HTTP/1.0 until the connection closes. For the
-// handler's goroutine, and those it waits for.
+// Made by a server, valid until the handler returns; then what is missing is sent. The head goes
+// out with the first part of the body that does not fit into the buffer (8 KiB), with the first
+// flush(), or at the end. A body that is complete by then has a Content-Length; one that is not,
+// and for which the handler has set none, is sent in chunks, or to HTTP/1.0 until the connection
+// closes. For the handler's goroutine, and those it waits for.
 //
 // Changing the head once it is out, a body where the status has none (204, 304), and more or less
 // body than the Content-Length that was set are the handler's mistakes: std::logic_error.
@@ -37,8 +37,8 @@ class SLEY_API response {
   fields& headers();
   const fields& headers() const noexcept { return headers_; }
 
-  // Parks while the peer does not take it. A peer that has gone is an error of the connection, which
-  // a handler may just let through. To HEAD nothing is sent.
+  // Parks while the peer does not take it. A peer that has gone is an error of the connection,
+  // which a handler may just let through. To HEAD nothing is sent.
   void write(std::span<const std::byte> bytes);
   void write(std::span<const std::byte> bytes, std::error_code& error);
   void write(std::string_view text);

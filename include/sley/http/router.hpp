@@ -26,7 +26,8 @@ class route_tree;
 //
 // Of the patterns that match, the most specific wins: one all of whose requests another takes as
 // well. Two that overlap otherwise can't be told apart: registering the second throws
-// std::logic_error with both. From Go's http.ServeMux (1.22), but that a final slash has no meaning.
+// std::logic_error with both. From Go's http.ServeMux (1.22), but that a final slash has no
+// meaning.
 //
 // Nothing matches: 404; other methods would: 405 with Allow. A handler for GET serves HEAD as well,
 // and OPTIONS is answered with Allow where it has no handler.
@@ -42,7 +43,8 @@ class SLEY_API router {
   void put(std::string_view pattern, handler h) { handle("PUT", pattern, std::move(h)); }
   void patch(std::string_view pattern, handler h) { handle("PATCH", pattern, std::move(h)); }
   void erase(std::string_view pattern, handler h) { handle("DELETE", pattern, std::move(h)); }
-  // An empty method stands for all of them. Throws std::invalid_argument for a pattern that is none.
+  // An empty method stands for all of them. Throws std::invalid_argument for a pattern that is
+  // none.
   void handle(std::string_view method, std::string_view pattern, handler h);
   // Everything goes through it, also what has no handler; what was added first comes first.
   void use(const middleware& m);

@@ -45,8 +45,8 @@ struct server_options {
   // After each answer, in the connection's goroutine.
   std::function<void(const access_record&)> access_log = {};
   // An exception left the handler; or one left `connect` or the log, or there was no memory, and
-  // the connection is given up (then the request is null). Default: a line on stderr. Not called for
-  // peers that have gone.
+  // the connection is given up (then the request is null). Default: a line on stderr. Not called
+  // for peers that have gone.
   std::function<void(const request*, std::exception_ptr)> on_error = {};
 };
 
@@ -71,9 +71,9 @@ class SLEY_API server {
   // Serves this one in the calling goroutine, until it is closed.
   void serve(connection_ptr one);
 
-  // No more connections; those without a request are closed, the others answer the one they have and
-  // close. Parks until all have, and returns true; false at the deadline: call close(). From Go's
-  // http.Server.Shutdown.
+  // No more connections; those without a request are closed, the others answer the one they have
+  // and close. Parks until all have, and returns true; false at the deadline: call close(). From
+  // Go's http.Server.Shutdown.
   bool shutdown(time_point deadline = time_point::max());
   // Closes everything at once; handlers that run get errors from their connection.
   void close();

@@ -13,8 +13,8 @@
 
 namespace sley::http {
 
-// "%41" becomes "A"; nullopt for a '%' without two hexadecimal digits. With `plus_is_space` also "+"
-// becomes " ", as in forms and queries.
+// "%41" becomes "A"; nullopt for a '%' without two hexadecimal digits. With `plus_is_space` also
+// "+" becomes " ", as in forms and queries.
 SLEY_API std::optional<std::string> percent_decode(std::string_view text,
                                                    bool plus_is_space = false);
 // Leaves letters, digits and "-._~" alone; '/' becomes "%2F".

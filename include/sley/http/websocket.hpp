@@ -29,8 +29,9 @@ namespace detail {
 class websocket_state;
 }
 
-// One connection. One goroutine reads, any number write: messages do not mix. Pings are answered while
-// somebody reads. Move-only; gone with the last byte of the handler: it closes when destroyed.
+// One connection. One goroutine reads, any number write: messages do not mix. Pings are answered
+// while somebody reads. Move-only; gone with the last byte of the handler: it closes when
+// destroyed.
 class SLEY_API websocket {
  public:
   struct message {

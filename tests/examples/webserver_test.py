@@ -1,0 +1,64 @@
+#!/usr/bin/env python3
+"""The webserver serves files, its API and its figures, ends by SIGINT, and its demo ends by itself.
+
+usage: webserver_test.py PROGRAM
+"""
+import http.client
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+
+LIMIT_S = 60
+
+
+def ask(port, method, target, body=None):
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=LIMIT_S)
+    connection.request(method, target, body)
+    answer = connection.getresponse()
+    return answer.status, answer.read().decode()
+
+
+def expect(name, got, wanted):
+    if got != wanted:
+        sys.exit(f"{name}: {got!r}, expected {wanted!r}")
+
+
+def check_server(program):
+    with tempfile.TemporaryDirectory() as root:
+        with open(os.path.join(root, "index.html"), "w") as file:
+            file.write("<p>index</p>")
+        server = subprocess.Popen([program, "--port", "0", "--root", root, "--log"],
+                                  stdout=subprocess.PIPE, text=True)
+        try:
+            port = int(re.search(r":(\d+)/", server.stdout.readline())[1])
+            expect("file", ask(port, "GET", "/"), (200, "<p>index</p>"))
+            expect("missing", ask(port, "GET", "/none")[0], 404)
+            expect("put", ask(port, "PUT", "/api/values/a%20b", 'say "x"')[0], 204)
+            expect("get", ask(port, "GET", "/api/values/a%20b"), (200, '"say \\"x\\""\n'))
+            expect("list", json.loads(ask(port, "GET", "/api/values")[1]), {"a b": 'say "x"'})
+            expect("delete", ask(port, "DELETE", "/api/values/a%20b")[0], 204)
+            expect("figures", json.loads(ask(port, "GET", "/debug")[1])["goroutines"] > 0, True)
+            server.send_signal(signal.SIGINT)
+            log, _ = server.communicate(timeout=LIMIT_S)
+            expect("status", server.returncode, 0)
+            expect("log", '"GET /none" 404' in log, True)
+            expect("draining", "draining" in log, True)
+        finally:
+            server.kill()
+
+
+def check_demo(program):
+    done = subprocess.run([program, "--demo", "--seconds", "1"], capture_output=True, text=True,
+                          timeout=LIMIT_S)
+    expect("demo", done.returncode, 0)
+    for pattern in (r"SCHED 1s: procs=\d+ idleprocs=", r"\d+ requests per second; latency us: p50 "):
+        if not re.search(pattern, done.stdout):
+            sys.exit(f"demo: no {pattern!r} in\n{done.stdout}")
+
+
+check_server(sys.argv[1])
+check_demo(sys.argv[1])
