@@ -7,15 +7,12 @@
 #include "site.hpp"
 
 #include <sley/http.hpp>
-#include <sley/os.hpp>
 #include <sley/sley.hpp>
 
 #include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <system_error>
-
-#include <sys/signalfd.h>
 
 namespace {
 
@@ -28,27 +25,36 @@ void log_line(const sley::http::access_record& r) {
               std::chrono::duration<double, std::milli>(r.duration).count());
 }
 
-// SIGINT and SIGTERM as something to read: no thread takes them any more, for those that come later
-// inherit the mask.
-int signals_to_read() {
+// Before the first thread: all that come later inherit the mask, so only who waits gets them.
+sigset_t block_signals() {
   sigset_t set;
   sigemptyset(&set);
   sigaddset(&set, SIGINT);
   sigaddset(&set, SIGTERM);
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
-  return ::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+  return set;
 }
 
-void drain_on_signal(const sley::os::file& signals, sley::http::server& server) {
-  signalfd_siginfo info;
-  std::error_code error;
-  signals.read_some(std::as_writable_bytes(std::span(&info, 1)), error);
-  if (error) return;  // the server has ended otherwise
+// A channel that gets a signal for each of them. The goroutine keeps a thread in sigwait(3), and
+// the others do not mind.
+sley::chan<void> signals_of(const sigset_t& set) {
+  const sley::chan<void> signals(1);
+  sley::go([set, signals] {
+    for (;;) {
+      int number = 0;
+      sley::blocking([&] { return sigwait(&set, &number); });
+      signals.send();
+    }
+  });
+  return signals;
+}
+
+void drain(sley::http::server& server) {
   std::puts("draining; connections have 10 s");
   if (!server.shutdown(std::chrono::steady_clock::now() + 10s)) server.close();
 }
 
-void serve(const webserver::options& o, int signal_fd) {
+void serve(const webserver::options& o, const sley::chan<void>& signals) {
   auto listener = sley::net::tcp_listener::listen(o.address);
   const std::string address = listener.local().to_string();
   std::printf("serving http://%s/ on %d processors\n", address.c_str(), sley::runtime::max_procs());
@@ -57,9 +63,11 @@ void serve(const webserver::options& o, int signal_fd) {
   if (o.log) options.access_log = log_line;
   sley::http::server server(webserver::make_site(o.root), options);
 
-  sley::os::file signals(signal_fd);
+  const sley::chan<void> ended;
   sley::wait_group others;
-  others.go([&] { drain_on_signal(signals, server); });
+  others.go([&] {
+    sley::select(sley::on_receive(signals, [&](bool) { drain(server); }), sley::on_receive(ended));
+  });
   if (o.demo) {
     others.go([&] {
       webserver::run_demo(address, o.seconds);
@@ -68,7 +76,7 @@ void serve(const webserver::options& o, int signal_fd) {
   }
   server.serve(listener);
   server.shutdown();
-  signals.close();
+  ended.close();
   others.wait();
 }
 
@@ -76,9 +84,9 @@ void serve(const webserver::options& o, int signal_fd) {
 
 int main(int argc, char** argv) {
   const webserver::options o = webserver::parse_options(argc, argv);
-  const int signal_fd = signals_to_read();
+  const sigset_t set = block_signals();
   try {
-    return sley::run([&] { serve(o, signal_fd); });
+    return sley::run([&] { serve(o, signals_of(set)); });
   } catch (const std::system_error& e) {
     std::fprintf(stderr, "webserver: %s\n", e.what());
     return 1;
