@@ -65,14 +65,14 @@ bool session::wait_for_head() {
       input_.consume(2);
       scanner_.reset();
     }
-    const auto result = scanner_.scan(input_.text());
+    // No further than the limit: what is refused must not depend on how the bytes come.
+    const auto result = scanner_.scan(input_.text().substr(0, options_.header_bytes));
     if (result == head_scanner::result::malformed || empty_lines > most_empty_lines) {
       refuse(400);
       return false;
     }
-    const bool is_found = result == head_scanner::result::found;
-    if (is_found && scanner_.size() <= options_.header_bytes) return true;
-    if (is_found || input_.size() >= options_.header_bytes) {
+    if (result == head_scanner::result::found) return true;
+    if (input_.size() >= options_.header_bytes) {
       refuse(scanner_.has_whole_line() ? 431 : 414);
       return false;
     }

@@ -45,6 +45,7 @@ GO_TEST(server_limits, limits_heads) {
   EXPECT_EQ(status_of(web.exchange(get("/", "X: " + std::string(1900, 'x') + "\r\n"))), 200);
   EXPECT_EQ(status_of(web.exchange(get("/", "X: " + std::string(2000, 'x') + "\r\n"))), 431);
   EXPECT_EQ(status_of(web.exchange(get("/", "X: " + std::string(100'000, 'x') + "\r\n"))), 431);
+  EXPECT_EQ(status_of(web.exchange(get("/", "X: " + std::string(2000, 'x') + "\nY: z\r\n"))), 431);
   EXPECT_EQ(status_of(web.exchange(get("/" + std::string(200, 'x')))), 414);
   EXPECT_EQ(status_of(web.exchange("GET /" + std::string(100'000, 'x'))), 414);
 }
