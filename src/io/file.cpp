@@ -48,6 +48,8 @@ io_kind kind_of(int fd, std::error_code& error) noexcept {
     case S_IFIFO: return io_kind::pipe;
     case S_IFSOCK: return io_kind::message_socket;
     case S_IFCHR: return io_kind::device;
+    case 0:
+      return io_kind::device;  // of no file system: eventfd(2), signalfd(2), timerfd_create(2)
     default: return io_kind::regular;
   }
 }

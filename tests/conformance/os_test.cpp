@@ -208,6 +208,22 @@ GO_TEST(os, devices_that_are_always_ready_are_files) {
   null.write_all(bytes);
 }
 
+GO_TEST(os, what_is_of_no_file_system_is_waited_for) {
+  const int fd = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  ASSERT_GE(fd, 0);
+  const file events(fd);
+  wait_group group;
+  group.go([&] {
+    std::uint64_t count = 0;
+    EXPECT_EQ(events.read_some(std::as_writable_bytes(std::span(&count, 1))), sizeof count);
+    EXPECT_EQ(count, 3U);
+  });
+  let_others_run();
+  const std::uint64_t three = 3;
+  events.write_all(std::as_bytes(std::span(&three, 1)));
+  group.wait();
+}
+
 GO_TEST(os, waits_for_descriptors_of_others) {
   const int fd = ::eventfd(0, EFD_NONBLOCK);
   ASSERT_GE(fd, 0);
