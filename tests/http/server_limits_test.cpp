@@ -313,5 +313,5 @@ GO_TEST(server_limits, ends_at_any_moment) {
 }
 
 GO_TEST(server_limits, needs_a_handler) {
-  EXPECT_THROW(sley::http::server(sley::http::handler()), std::invalid_argument);
+  EXPECT_THROW(sley::http::server{sley::http::handler()}, std::invalid_argument);
 }
