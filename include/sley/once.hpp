@@ -19,7 +19,7 @@ namespace sley {
 // As std::once_flag: for call_once(). It must not be destroyed while a call is under way.
 class SLEY_API once_flag {
  public:
-  constexpr once_flag() noexcept = default;
+  once_flag() noexcept = default;  // constexpr
   once_flag(const once_flag&) = delete;
   once_flag& operator=(const once_flag&) = delete;
 
@@ -27,16 +27,16 @@ class SLEY_API once_flag {
   template <class F, class... Args>
   friend void call_once(once_flag& flag, F&& f, Args&&... args);
 
-  enum class phase : std::uint32_t { open, running, done };
+  enum phase : std::uint32_t { open, running, done };
 
   // ON-1  What the call did is seen by who finds it done: store_release(done) in end <->
   //       load_acquire in is_done; through the waiters' lock for those who parked.
-  bool is_done() const noexcept { return phase_.load_acquire("ON-1") == phase::done; }
+  bool is_done() const noexcept { return phase_.load_acquire("ON-1") == done; }
   // Parks while somebody else makes the call. True: the caller is to make it, and then to end().
   [[nodiscard]] bool begin();
   void end(bool has_returned) noexcept;
 
-  detail::atomic<phase> phase_{phase::open};  // [atomic ON-1], changed with the waiters' lock held
+  detail::atomic<std::uint32_t> phase_{open};  // [atomic ON-1], changed with the waiters' lock held
   detail::wait_list waiters_;
 };
 

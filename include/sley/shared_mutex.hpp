@@ -4,8 +4,8 @@
 #include <sley/detail/atomic.hpp>
 #include <sley/detail/config.hpp>
 #include <sley/detail/deadline.hpp>
+#include <sley/detail/semaphore_core.hpp>
 #include <sley/detail/wait_list.hpp>
-#include <sley/semaphore.hpp>
 
 #include <chrono>
 #include <cstdint>

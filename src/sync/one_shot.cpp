@@ -10,7 +10,7 @@ namespace sley::detail {
 void one_shot::set() noexcept {
   rt::machine* m = rt::enter();
   waiters_.guard().acquire();
-  phase_.store_release(phase::set, "FU-1");
+  phase_.store_release(has_come, "FU-1");
   waiters_.wake_all_and_release();
   rt::leave(m);
 }
@@ -19,7 +19,7 @@ void one_shot::wait() {
   if (is_set()) return;
   rt::enter();
   waiters_.guard().acquire();
-  if (phase_.load_relaxed() == phase::set) {  // under the lock that set() holds
+  if (phase_.load_relaxed() == has_come) {  // under the lock that set() holds
     waiters_.guard().release();
   } else {
     waiters_.park(rt::wait::future_wait);
@@ -33,7 +33,7 @@ bool one_shot::wait_until(std::int64_t deadline_ns) {
   {
     sync::timed_waiter self(deadline_ns);
     waiters_.guard().acquire();
-    if (phase_.load_relaxed() == phase::set) {  // as above
+    if (phase_.load_relaxed() == has_come) {  // as above
       waiters_.guard().release();
     } else {
       is_in_time = self.park(waiters_, rt::wait::future_wait);

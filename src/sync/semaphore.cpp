@@ -1,5 +1,5 @@
 // The slow paths of counting_semaphore.
-#include <sley/semaphore.hpp>
+#include <sley/detail/semaphore_core.hpp>
 
 #include "runtime/enter.hpp"
 #include "runtime/wait_reason.hpp"

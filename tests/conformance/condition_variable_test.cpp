@@ -16,7 +16,6 @@
 using sley::cv_status;
 using sley_test::eventually;
 using sley_test::go_until_parked;
-using sley_test::let_others_run;
 using sley_test::rounds;
 using namespace std::chrono_literals;
 using std::chrono::steady_clock;
@@ -310,15 +309,19 @@ GO_TEST(condition_variable, waiting_without_the_lock_or_with_another_throws) {
   EXPECT_THROW(changed.wait(unlocked), std::logic_error);
   lock_type none;
   EXPECT_THROW(changed.wait_for(none, 1ms), std::logic_error);
-  go_until_parked([&] {
-    lock_type lock(m);
-    changed.wait(lock);
+  sley::chan<void> is_back;
+  go_until_parked([&, is_back] {
+    {
+      lock_type lock(m);
+      changed.wait(lock);
+    }
+    is_back.close();
   });
   lock_type wrong(other);
   EXPECT_THROW(changed.wait(wrong), std::logic_error);
   EXPECT_TRUE(wrong.owns_lock());
   changed.notify_one();
-  let_others_run();
+  is_back.receive();
 }
 
 // A lock of the user's own.

@@ -21,7 +21,7 @@ class SLEY_API one_shot {
  public:
   // FU-1  The result is handed over: store_release in set <-> load_acquire in is_set; through the
   //       lock for those who parked.
-  bool is_set() const noexcept { return phase_.load_acquire("FU-1") == phase::set; }
+  bool is_set() const noexcept { return phase_.load_acquire("FU-1") == has_come; }
   void set() noexcept;
   void wait();
   // False: the time is up. std::bad_alloc without memory for a timer.
@@ -31,15 +31,15 @@ class SLEY_API one_shot {
   // if it can't, to unclaim().
   // FU-2  One at a time touches the result: cas_acquire in claim <-> store_release in unclaim.
   [[nodiscard]] bool claim() noexcept {
-    phase expected = phase::open;
-    return phase_.cas_acquire(expected, phase::claimed, "FU-2");
+    std::uint32_t expected = is_open;
+    return phase_.cas_acquire(expected, is_claimed, "FU-2");
   }
-  void unclaim() noexcept { phase_.store_release(phase::open, "FU-2"); }
+  void unclaim() noexcept { phase_.store_release(is_open, "FU-2"); }
 
  private:
-  enum class phase : std::uint32_t { open, claimed, set };
+  enum phase : std::uint32_t { is_open, is_claimed, has_come };
 
-  atomic<phase> phase_{phase::open};  // [atomic FU-1, FU-2]
+  atomic<std::uint32_t> phase_{is_open};  // [atomic FU-1, FU-2]
   wait_list waiters_;
 };
 

@@ -20,7 +20,7 @@ struct chosen_waiters {
 
 class SLEY_API wait_list {
  public:
-  constexpr wait_list() noexcept = default;
+  wait_list() noexcept = default;
 
   lock& guard() noexcept { return lock_; }
 

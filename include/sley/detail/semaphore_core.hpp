@@ -1,0 +1,60 @@
+// What counting_semaphore is made of.
+#pragma once
+
+#include <sley/detail/atomic.hpp>
+#include <sley/detail/config.hpp>
+#include <sley/detail/deadline.hpp>
+#include <sley/detail/wait_list.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+
+namespace sley::detail {
+
+class SLEY_API semaphore_core {
+ public:
+  static constexpr std::ptrdiff_t max = std::numeric_limits<std::ptrdiff_t>::max() / 2;
+
+  // std::logic_error if the count is negative or over the limit, as for release().
+  explicit semaphore_core(std::ptrdiff_t count, std::ptrdiff_t limit);
+
+  bool try_acquire() noexcept {
+    std::ptrdiff_t seen = state_.load_relaxed();  // the cas decides
+    while (seen >= unit) {  // ends: each failure means that somebody changed the count
+      if (state_.cas_acquire(seen, seen - unit, "SE-1")) return true;
+    }
+    return false;
+  }
+  void acquire() {
+    if (!try_acquire()) acquire_slow(no_deadline);
+  }
+  bool try_acquire_until(std::int64_t deadline_ns) {
+    return try_acquire() || acquire_slow(deadline_ns);
+  }
+  void release(std::ptrdiff_t n, std::ptrdiff_t limit) {
+    std::ptrdiff_t seen = state_.load_relaxed();                           // the cas decides
+    while ((seen & awaited) == 0 && n >= 0 && n <= limit - seen / unit) {  // ends as above
+      if (state_.cas_release(seen, seen + n * unit, "SE-1")) return;
+    }
+    release_slow(n, limit);
+  }
+
+ private:
+  static constexpr std::ptrdiff_t awaited = 1;  // somebody is, or may be, in waiters_
+  static constexpr std::ptrdiff_t unit = 2;
+
+  bool acquire_slow(std::int64_t deadline_ns);
+  bool take_or_mark() noexcept;
+  void release_slow(std::ptrdiff_t n, std::ptrdiff_t limit);
+
+  // SE-1  What was done before release() is seen after the acquire() that it lets through:
+  //       cas_release or add_acq_rel in release <-> cas_acquire in try_acquire and take_or_mark;
+  //       through the waiters' lock for those who parked.
+  // SE-2  Whoever is in waiters_ has set `awaited` with their lock held, and it is cleared with
+  //       that lock held while nobody is there: a release that does not see it has nobody to wake.
+  detail::atomic<std::ptrdiff_t> state_;  // [atomic SE-1, SE-2] the count, and `awaited`
+  wait_list waiters_;
+};
+
+}  // namespace sley::detail
