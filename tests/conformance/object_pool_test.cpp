@@ -186,15 +186,17 @@ GO_TEST(single_flight, a_key_that_is_forgotten_is_called_again) {
 
 GO_TEST(single_flight, a_call_that_exits_its_goroutine_breaks_its_promise) {
   sley::single_flight<int, int> flights;
+  sley::chan<void> under_way;
   sley::chan<void> land;
   sley::wait_group group;
-  group.go([&, land] {
+  group.go([&, under_way, land] {
     flights.do_(1, [&]() -> int {
+      under_way.send();
       land.receive();
       sley::this_goroutine::exit();
     });
   });
-  let_others_run();
+  under_way.receive();
   group.add(1);
   go_until_parked([&] {
     EXPECT_THROW(flights.do_(1, [] { return 1; }), std::future_error);
