@@ -19,6 +19,24 @@ function(sley_public_usage target scope)
   endif()
 endfunction()
 
+# sley_precompile(target group headers...)   the headers are compiled once for all targets of a group,
+# which have the same flags. (A file still includes what it uses: the clang preset has no precompiled
+# headers.)
+function(sley_precompile target group)
+  get_property(owner GLOBAL PROPERTY sley_precompiled_${group})
+  if(owner)
+    target_precompile_headers(${target} REUSE_FROM ${owner})
+  else()
+    target_precompile_headers(${target} PRIVATE ${ARGN})
+    set_property(GLOBAL PROPERTY sley_precompiled_${group} ${target})
+  endif()
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+    # Otherwise no two are the same, and ccache finds nothing again.
+    target_compile_options(${target}
+      PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:SHELL:-Xclang -fno-pch-timestamp>")
+  endif()
+endfunction()
+
 # sley_add_example(name sources...)   a program against the public interface, at examples/<name>
 function(sley_add_example name)
   add_executable(example_${name} ${ARGN})
@@ -27,6 +45,7 @@ function(sley_add_example name)
     RUNTIME_OUTPUT_DIRECTORY "${sley_BINARY_DIR}/examples")
   target_link_libraries(example_${name} PRIVATE sley::sley)
   sley_own_code(example_${name})
+  sley_precompile(example_${name} programs <sley/sley.hpp>)
 endfunction()
 
 # sley_add_bench(name sources...)   a benchmark program, at bench/<name>
@@ -35,4 +54,5 @@ function(sley_add_bench name)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${sley_BINARY_DIR}/bench")
   target_link_libraries(${name} PRIVATE sley::sley)
   sley_own_code(${name})
+  sley_precompile(${name} programs <sley/sley.hpp>)
 endfunction()

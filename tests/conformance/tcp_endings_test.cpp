@@ -158,6 +158,7 @@ GO_TEST(tcp, deadlines_may_be_set_by_many_at_once) {
 
 // G13, G14.
 GO_TEST(tcp, close_ends_those_who_wait) {
+  const std::vector<std::byte> much(50'000'000);
   for (int i = 0; i < rounds(200); ++i) {
     tcp_pair c = connect_tcp();
     wait_group group;
@@ -165,7 +166,6 @@ GO_TEST(tcp, close_ends_those_who_wait) {
       group.go([&] { EXPECT_EQ(read_error(c.server), std::errc::operation_canceled); });
     }
     group.go([&] {
-      const std::vector<std::byte> much(50'000'000);
       std::error_code error;
       c.server.write_all(much, error);
       EXPECT_EQ(error, std::errc::operation_canceled);
