@@ -12,6 +12,7 @@
 // Threads that the runtime did not make wait as threads.
 #pragma once
 
+#include <sley/context.hpp>
 #include <sley/detail/config.hpp>
 #include <sley/detail/io_object.hpp>
 #include <sley/time.hpp>
@@ -63,8 +64,12 @@ class SLEY_API endpoint {
 // The addresses of a host's name, in the order of preference (RFC 6724), with port 0; a literal
 // address is its own. Asks the system's resolver, getaddrinfo(3), as a blocking call; askers for
 // the same name at the same time share one. Throws std::system_error: category resolver_category().
-SLEY_API std::vector<endpoint> lookup(std::string_view host);
+// Given up when the context ends, with its error.
+SLEY_API std::vector<endpoint> lookup(std::string_view host,
+                                      const context& ctx = context::background());
 SLEY_API std::vector<endpoint> lookup(std::string_view host, std::error_code& error);
+SLEY_API std::vector<endpoint> lookup(std::string_view host, const context& ctx,
+                                      std::error_code& error);
 // Values are those of getaddrinfo(3): EAI_NONAME, ...
 SLEY_API const std::error_category& resolver_category() noexcept;
 
@@ -115,11 +120,10 @@ class SLEY_API tcp_stream : public stream {
   // "host:port", "[::1]:port"; a name's addresses are tried in turn, IPv4 and IPv6 racing (RFC
   // 8305: the second family begins 300 ms after the first, or when that has failed). Parks. Throws
   // std::system_error: the first error.
-  static tcp_stream connect(std::string_view host_port);
+  // Given up when the context ends, with its error.
+  static tcp_stream connect(std::string_view host_port, const context& ctx = context::background());
   static tcp_stream connect(std::string_view host_port, std::error_code& error);
-  // The same, given up at that time: std::errc::timed_out.
-  static tcp_stream connect(std::string_view host_port, time_point deadline,
-                            std::error_code& error);
+  static tcp_stream connect(std::string_view host_port, const context& ctx, std::error_code& error);
 
   void set_no_delay(bool on) const;  // throws std::system_error
 

@@ -74,6 +74,12 @@ class SLEY_API poll_fd : public detail::io_object {
   void wait_readable(std::error_code& error) const noexcept;
   void wait_writable() const;
   void wait_writable(std::error_code& error) const noexcept;
+  // The same, given up when the context ends, with its error; others go on to wait. They throw
+  // std::bad_alloc besides.
+  void wait_readable(const context& ctx) const;
+  void wait_readable(const context& ctx, std::error_code& error) const;
+  void wait_writable(const context& ctx) const;
+  void wait_writable(const context& ctx, std::error_code& error) const;
 };
 
 // ---- processes ----

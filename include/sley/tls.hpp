@@ -8,6 +8,7 @@
 //   std::errc::broken_pipe     a write after shutdown_write()
 #pragma once
 
+#include <sley/context.hpp>
 #include <sley/detail/config.hpp>
 #include <sley/net.hpp>
 #include <sley/time.hpp>
@@ -122,13 +123,14 @@ class SLEY_API tls_stream {
   tls_stream& operator=(tls_stream&&) noexcept;
   ~tls_stream();
 
-  // As tcp_stream's, with the handshake. Without a context: that of tls_options as they are.
+  // As tcp_stream's, with the handshake. Without settings: those of tls_options as they are.
   static tls_stream connect(std::string_view host_port);
-  static tls_stream connect(std::string_view host_port, const tls_context& context);
-  static tls_stream connect(std::string_view host_port, const tls_context& context,
+  static tls_stream connect(std::string_view host_port, const tls_context& settings,
+                            const context& ctx = context::background());
+  static tls_stream connect(std::string_view host_port, const tls_context& settings,
                             std::error_code& error);
-  static tls_stream connect(std::string_view host_port, const tls_context& context,
-                            time_point deadline, std::error_code& error);
+  static tls_stream connect(std::string_view host_port, const tls_context& settings,
+                            const context& ctx, std::error_code& error);
 
   // Once; then it does nothing. That of a client ends before the server has judged the client's
   // certificate (TLS 1.3): the first read tells.

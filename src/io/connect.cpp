@@ -76,8 +76,7 @@ long connect_patiently(int fd, const endpoint& to) noexcept {
   return result;
 }
 
-descriptor connect_one(const endpoint& to, time_point deadline, race* contest,
-                       std::error_code& error) {
+descriptor connect_one(const endpoint& to, race& contest, std::error_code& error) {
   const int fd = open_socket(to.family(), SOCK_STREAM, error);
   if (fd < 0) return {};
   // Before it is watched: a socket that is not even connecting counts as hung up.
@@ -88,30 +87,27 @@ descriptor connect_one(const endpoint& to, time_point deadline, race* contest,
   if (error) return {};
   if (begun == 0) return d;
   if (begun != -EAGAIN && !is_success(begun, error)) return {};
-  if (deadline != time_point::max()) d.set_write_deadline(deadline);
-  if (contest != nullptr && !contest->enter(&d)) {
+  if (!contest.enter(&d)) {
     error = std::make_error_code(std::errc::operation_canceled);
     return {};
   }
   perform(
       d.get(), direction::write, [&to](int f) { return connect_again(f, to); },
       [](long) { return false; }, error);
-  if (contest != nullptr) contest->leave(&d);
-  if (error) return {};
-  d.set_write_deadline(time_point::max());
-  return d;
+  contest.leave(&d);
+  return error ? descriptor() : std::move(d);
 }
 
 // One after the other, until one succeeds. The first error counts.
-descriptor connect_in_turn(const std::vector<endpoint>& endpoints, time_point deadline,
-                           race* contest, std::error_code& error) {
+descriptor connect_in_turn(const std::vector<endpoint>& endpoints, race& contest,
+                           std::error_code& error) {
   std::error_code first;
   for (const endpoint& to : endpoints) {
     std::error_code this_one;
-    descriptor d = connect_one(to, deadline, contest, this_one);
+    descriptor d = connect_one(to, contest, this_one);
     if (!this_one) return d;
     if (!first) first = this_one;
-    if (this_one == std::errc::operation_canceled || time_point::clock::now() >= deadline) break;
+    if (this_one == std::errc::operation_canceled) break;
   }
   error = first ? first : std::make_error_code(std::errc::address_not_available);
   return {};
@@ -124,13 +120,12 @@ struct outcome {
 
 // The preferred family begins, the other follows when that fails or takes long.
 descriptor connect_racing(std::vector<endpoint> preferred, std::vector<endpoint> others,
-                          time_point deadline, std::error_code& error) {
-  const auto contest = std::make_shared<race>();
+                          const std::shared_ptr<race>& contest, std::error_code& error) {
   const chan<std::shared_ptr<outcome>> outcomes(2);
   const auto start = [&](std::vector<endpoint> endpoints) {
-    go([contest, outcomes, deadline, endpoints = std::move(endpoints)] {
+    go([contest, outcomes, endpoints = std::move(endpoints)] {
       auto o = std::make_shared<outcome>();
-      o->connection = connect_in_turn(endpoints, deadline, contest.get(), o->error);
+      o->connection = connect_in_turn(endpoints, *contest, o->error);
       outcomes.send(std::move(o));
     });
   };
@@ -167,14 +162,20 @@ descriptor connect_racing(std::vector<endpoint> preferred, std::vector<endpoint>
 
 }  // namespace
 
-descriptor connect_to_any(const std::vector<endpoint>& endpoints, time_point deadline,
+descriptor connect_to_any(const std::vector<endpoint>& endpoints, const context& ctx,
                           std::error_code& error) {
   std::vector<endpoint> preferred, others;
   for (const endpoint& e : endpoints) {
     (e.family() == endpoints.front().family() ? preferred : others).push_back(e);
   }
-  if (others.empty()) return connect_in_turn(preferred, deadline, nullptr, error);
-  return connect_racing(std::move(preferred), std::move(others), deadline, error);
+  const auto contest = std::make_shared<race>();
+  const context_callback registration = after_func(ctx, [contest] { contest->end(); });
+  descriptor d = others.empty()
+                     ? connect_in_turn(preferred, *contest, error)
+                     : connect_racing(std::move(preferred), std::move(others), contest, error);
+  registration.stop();
+  if (const std::error_code ended = ctx.error(); ended && error) error = ended;
+  return d;
 }
 
 }  // namespace sley::io

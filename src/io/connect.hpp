@@ -9,8 +9,8 @@
 namespace sley::io {
 
 // Of two families the second begins 300 ms after the first, or when that has failed (RFC 8305).
-// The first error counts. Requires at least one endpoint. Parks.
-detail::descriptor connect_to_any(const std::vector<net::endpoint>& endpoints, time_point deadline,
+// The first error counts, or the context's when that ends. Requires at least one endpoint. Parks.
+detail::descriptor connect_to_any(const std::vector<net::endpoint>& endpoints, const context& ctx,
                                   std::error_code& error);
 
 }  // namespace sley::io

@@ -84,7 +84,7 @@ udp_socket udp_socket::bind(std::string_view host_port) {
 
 udp_socket udp_socket::connect(std::string_view host_port, std::error_code& error) {
   std::error_code first;
-  for (const endpoint& to : io::where_to_connect(host_port, time_point::max(), first)) {
+  for (const endpoint& to : io::where_to_connect(host_port, context::background(), first)) {
     error.clear();
     udp_socket s(io::open_datagram(to, ::connect, error));
     if (!error) return s;

@@ -1,9 +1,14 @@
 // Waiting for descriptors of other libraries.
+#include <sley/context.hpp>
+#include <sley/mutex.hpp>
 #include <sley/os.hpp>
 
 #include "io/perform.hpp"
 
 #include <poll.h>
+
+#include <memory>
+#include <mutex>
 
 namespace sley::os {
 
@@ -11,7 +16,8 @@ using detail::throwing;
 
 namespace {
 
-void wait(const detail::descriptor& d, io::direction direction, std::error_code& error) noexcept {
+void wait(const detail::descriptor& d, io::direction direction, rt::io_cancel* cancel,
+          std::error_code& error) noexcept {
   const short wanted = direction == io::direction::read ? POLLIN | POLLRDHUP : POLLOUT;
   io::perform(
       d.get(), direction,
@@ -21,7 +27,40 @@ void wait(const detail::descriptor& d, io::direction direction, std::error_code&
         if (n == 0) errno = EAGAIN;
         return n == 0 ? -1 : n;
       },
-      [](long) { return false; }, error);
+      [](long) { return false; }, error, cancel);
+}
+
+// What ends one wait. The end of the context may come while the wait ends by itself.
+struct given_up_by {
+  mutex lock;
+  rt::watched* w;  // [lock: lock] null: the wait is over
+  rt::io_side& side;
+  rt::io_cancel cancel;
+
+  void give_up() {
+    const std::lock_guard guard(lock);
+    if (w == nullptr) return;
+    const rt::inside inside;
+    rt::cancel_io(w, side, cancel);
+  }
+  void is_over() {
+    const std::lock_guard guard(lock);
+    w = nullptr;
+  }
+};
+
+void wait(const detail::descriptor& d, io::direction direction, const context& ctx,
+          std::error_code& error) {
+  error.clear();
+  rt::watched* w = d.get();
+  if (io::refuse(w, error)) return;
+  const auto ending = std::shared_ptr<given_up_by>(
+      new given_up_by{.lock = {}, .w = w, .side = io::side_of(w, direction), .cancel = {}});
+  const context_callback registration = after_func(ctx, [ending] { ending->give_up(); });
+  if (error = ctx.error(); !error) wait(d, direction, &ending->cancel, error);
+  ending->is_over();
+  registration.stop();
+  if (ending->cancel.is_canceled && error) error = ctx.error();
 }
 
 }  // namespace
@@ -35,16 +74,29 @@ poll_fd::poll_fd(int fd) {
 }
 
 void poll_fd::wait_readable(std::error_code& error) const noexcept {
-  wait(descriptor_, io::direction::read, error);
+  wait(descriptor_, io::direction::read, nullptr, error);
 }
 void poll_fd::wait_readable() const {
   throwing("sley: wait_readable", [this](std::error_code& e) { wait_readable(e); });
 }
 void poll_fd::wait_writable(std::error_code& error) const noexcept {
-  wait(descriptor_, io::direction::write, error);
+  wait(descriptor_, io::direction::write, nullptr, error);
 }
 void poll_fd::wait_writable() const {
   throwing("sley: wait_writable", [this](std::error_code& e) { wait_writable(e); });
+}
+
+void poll_fd::wait_readable(const context& ctx, std::error_code& error) const {
+  wait(descriptor_, io::direction::read, ctx, error);
+}
+void poll_fd::wait_readable(const context& ctx) const {
+  throwing("sley: wait_readable", [&](std::error_code& e) { wait_readable(ctx, e); });
+}
+void poll_fd::wait_writable(const context& ctx, std::error_code& error) const {
+  wait(descriptor_, io::direction::write, ctx, error);
+}
+void poll_fd::wait_writable(const context& ctx) const {
+  throwing("sley: wait_writable", [&](std::error_code& e) { wait_writable(ctx, e); });
 }
 
 }  // namespace sley::os

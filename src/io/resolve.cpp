@@ -89,20 +89,15 @@ class category final : public std::error_category {
 
 }  // namespace
 
-std::vector<net::endpoint> resolve(std::string_view host, time_point deadline,
+std::vector<net::endpoint> resolve(std::string_view host, const context& ctx,
                                    std::error_code& error) {
   error.clear();
   std::error_code is_name;
   if (const auto literal = parse_ip(host, 0, is_name); !is_name) return {literal};
   const std::shared_ptr<question> q = find_or_ask(host);
-  if (deadline == time_point::max()) {
-    q->answered.receive();
-  } else {
-    const auto left = deadline - time_point::clock::now();
-    if (select(on_receive(q->answered), on_timeout(left)) == 1) {
-      error = std::make_error_code(std::errc::timed_out);
-      return {};
-    }
+  if (select(on_receive(q->answered), on_receive(ctx.done())) == 1) {
+    error = ctx.error();
+    return {};
   }
   error = q->error;
   return q->answer;
@@ -125,15 +120,15 @@ net::endpoint where_to_listen(std::string_view host_port, std::error_code& error
   const host_and_port parts = split_host_port(host_port, error);
   if (error) return {};
   if (parts.host.empty()) return anywhere(parts.port);
-  const auto found = resolve(parts.host, time_point::max(), error);
+  const auto found = resolve(parts.host, context::background(), error);
   return error ? net::endpoint() : with_port(found.front(), parts.port);
 }
 
-std::vector<net::endpoint> where_to_connect(std::string_view host_port, time_point deadline,
+std::vector<net::endpoint> where_to_connect(std::string_view host_port, const context& ctx,
                                             std::error_code& error) {
   const host_and_port parts = split_host_port(host_port, error);
   if (error) return {};
-  auto found = resolve(parts.host.empty() ? "localhost" : parts.host, deadline, error);
+  auto found = resolve(parts.host.empty() ? "localhost" : parts.host, ctx, error);
   for (net::endpoint& e : found) e = with_port(e, parts.port);
   return found;
 }
@@ -147,12 +142,15 @@ const std::error_category& resolver_category() noexcept {
   return instance;
 }
 
-std::vector<endpoint> lookup(std::string_view host, std::error_code& error) {
-  return io::resolve(host, time_point::max(), error);
+std::vector<endpoint> lookup(std::string_view host, const context& ctx, std::error_code& error) {
+  return io::resolve(host, ctx, error);
 }
-std::vector<endpoint> lookup(std::string_view host) {
+std::vector<endpoint> lookup(std::string_view host, std::error_code& error) {
+  return lookup(host, context::background(), error);
+}
+std::vector<endpoint> lookup(std::string_view host, const context& ctx) {
   std::error_code error;
-  auto found = lookup(host, error);
+  auto found = lookup(host, ctx, error);
   if (error) throw io::failed(error, "sley: lookup of", host);
   return found;
 }

@@ -9,14 +9,14 @@
 
 namespace sley::io {
 
-// As net::lookup; std::errc::timed_out when the deadline passes. Parks.
-std::vector<net::endpoint> resolve(std::string_view host, time_point deadline,
+// As net::lookup. Parks.
+std::vector<net::endpoint> resolve(std::string_view host, const context& ctx,
                                    std::error_code& error);
 
 // What "host:port" means: for listeners the unspecified address if it names no host, for others the
 // addresses of the host, this machine if it names none. Parks.
 net::endpoint where_to_listen(std::string_view host_port, std::error_code& error);
-std::vector<net::endpoint> where_to_connect(std::string_view host_port, time_point deadline,
+std::vector<net::endpoint> where_to_connect(std::string_view host_port, const context& ctx,
                                             std::error_code& error);
 
 }  // namespace sley::io

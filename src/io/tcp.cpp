@@ -19,23 +19,23 @@ void tcp_stream::set_no_delay(bool on) const {
   });
 }
 
-tcp_stream tcp_stream::connect(std::string_view host_port, time_point deadline,
+tcp_stream tcp_stream::connect(std::string_view host_port, const context& ctx,
                                std::error_code& error) {
   error.clear();
-  const std::vector<endpoint> endpoints = io::where_to_connect(host_port, deadline, error);
+  const std::vector<endpoint> endpoints = io::where_to_connect(host_port, ctx, error);
   if (error) return {};
-  tcp_stream connected(io::connect_to_any(endpoints, deadline, error));
+  tcp_stream connected(io::connect_to_any(endpoints, ctx, error));
   if (!error) io::set_tcp_defaults(connected.native_handle());
   return connected;
 }
 
 tcp_stream tcp_stream::connect(std::string_view host_port, std::error_code& error) {
-  return connect(host_port, time_point::max(), error);
+  return connect(host_port, context::background(), error);
 }
 
-tcp_stream tcp_stream::connect(std::string_view host_port) {
+tcp_stream tcp_stream::connect(std::string_view host_port, const context& ctx) {
   std::error_code error;
-  tcp_stream connected = connect(host_port, error);
+  tcp_stream connected = connect(host_port, ctx, error);
   if (error) throw io::failed(error, "sley: connect to", host_port);
   return connected;
 }

@@ -35,7 +35,7 @@ std::pair<descriptor, descriptor> connected_pair(int type, io_kind kind, std::er
 unix_stream unix_stream::connect(std::string_view path, std::error_code& error) {
   const endpoint to = io::parse_path(path, error);
   if (error) return {};
-  return unix_stream(io::connect_to_any({to}, time_point::max(), error));
+  return unix_stream(io::connect_to_any({to}, context::background(), error));
 }
 unix_stream unix_stream::connect(std::string_view path) {
   std::error_code error;

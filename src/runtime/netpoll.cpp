@@ -62,6 +62,17 @@ void stand_in_line(io_side& side, io_waiter* self) noexcept {
   side.last_in_line = self;
 }
 
+// False: it is not in line, or not any more.
+bool leave_line(io_side& side, const io_waiter* which) noexcept {
+  io_waiter* before = nullptr;
+  io_waiter* at = side.first_in_line;
+  while (at != nullptr && at != which) before = std::exchange(at, at->next);
+  if (at == nullptr) return false;
+  (before == nullptr ? side.first_in_line : before->next) = at->next;
+  if (side.last_in_line == at) side.last_in_line = before;
+  return true;
+}
+
 // The turn goes to the next in line. Returns that one, to be made ready.
 goroutine* pass_turn(io_side& side) noexcept {
   io_waiter* next = side.first_in_line;
@@ -95,11 +106,17 @@ io_result state_of(const watched* w, const io_side& side) noexcept {
   return side.has_expired ? io_result::timed_out : io_result::ready;
 }
 
+bool is_canceled(const io_cancel* cancel) noexcept {
+  return cancel != nullptr && cancel->is_canceled;
+}
+
 // The caller has the turn. Releases the lock.
-io_result wait_until_worth_it(watched* w, io_side& side) noexcept {
+io_result wait_until_worth_it(watched* w, io_side& side, io_cancel* cancel) noexcept {
   io_waiter self{.g = current_machine()->g, .result = state_of(w, side)};
+  if (self.result == io_result::ready && is_canceled(cancel)) self.result = io_result::canceled;
   if (self.result == io_result::ready && !side.may_try) {
     side.waiter = &self;
+    if (cancel != nullptr) cancel->waiter = &self;
     park_and_release(wait::io, w->lock);
     if (self.result == io_result::ready) return io_result::ready;  // the event was for this call
     w->lock.acquire();
@@ -261,7 +278,7 @@ void forget(watched* w) noexcept {
   count_records(-1);
 }
 
-io_result begin_io(watched* w, io_side& side) noexcept {
+io_result begin_io(watched* w, io_side& side, io_cancel* cancel) noexcept {
   w->lock.acquire();
   if (const io_result state = state_of(w, side); state != io_result::ready) {
     w->lock.release();
@@ -271,15 +288,34 @@ io_result begin_io(watched* w, io_side& side) noexcept {
   if (std::exchange(side.is_taken, true)) {
     io_waiter self{.g = current_machine()->g};
     stand_in_line(side, &self);
+    if (cancel != nullptr) cancel->waiter = &self;
     park_and_release(wait::io_turn, w->lock);
+    if (self.result == io_result::canceled) {
+      end_use(w);
+      return io_result::canceled;
+    }
     w->lock.acquire();
   }
-  return wait_until_worth_it(w, side);
+  return wait_until_worth_it(w, side, cancel);
 }
 
-io_result wait_for_event(watched* w, io_side& side) noexcept {
+io_result wait_for_event(watched* w, io_side& side, io_cancel* cancel) noexcept {
   w->lock.acquire();
-  return wait_until_worth_it(w, side);
+  return wait_until_worth_it(w, side, cancel);
+}
+
+void cancel_io(watched* w, io_side& side, io_cancel& cancel) noexcept {
+  w->lock.acquire();
+  cancel.is_canceled = true;
+  goroutine* given_up = nullptr;
+  if (cancel.waiter != nullptr && side.waiter == cancel.waiter) {
+    given_up = take_waiter(side, io_result::canceled);
+  } else if (leave_line(side, cancel.waiter)) {
+    cancel.waiter->result = io_result::canceled;
+    given_up = cancel.waiter->g;
+  }
+  w->lock.release();
+  wake(given_up);
 }
 
 io_result state_of_io(watched* w, const io_side& side) noexcept {

@@ -22,13 +22,19 @@ namespace sley::rt {
 
 struct watched;
 
-enum class io_result : std::uint8_t { ready, timed_out, closed };
+enum class io_result : std::uint8_t { ready, timed_out, closed, canceled };
 
 // A goroutine that waits, on its own stack.
 struct io_waiter {
   goroutine* g = nullptr;
   io_waiter* next = nullptr;            // in the queue for a turn
   io_result result = io_result::ready;  // written before it is made ready
+};
+
+// What one operation is given up by, while it is under way.
+struct io_cancel {
+  bool is_canceled = false;     // [lock: the descriptor's]
+  io_waiter* waiter = nullptr;  // [lock: likewise] of the operation, if it has waited
 };
 
 // Reading or writing.
@@ -76,9 +82,11 @@ void forget(watched* w) noexcept;
 
 // The caller gets the turn, and may make a call unless the result is another than `ready`: then
 // there is no turn. To be followed by wait_for_event or end_io.
-[[nodiscard]] io_result begin_io(watched* w, io_side& side) noexcept;
+[[nodiscard]] io_result begin_io(watched* w, io_side& side, io_cancel* cancel) noexcept;
 // The call found nothing: waits until another is worth making. If not `ready` the turn is over.
-[[nodiscard]] io_result wait_for_event(watched* w, io_side& side) noexcept;
+[[nodiscard]] io_result wait_for_event(watched* w, io_side& side, io_cancel* cancel) noexcept;
+// The operation that was begun with this is given up, if it waits or will. It is still under way.
+void cancel_io(watched* w, io_side& side, io_cancel& cancel) noexcept;
 // Between two calls in one turn: what begin_io would say.
 [[nodiscard]] io_result state_of_io(watched* w, const io_side& side) noexcept;
 // The call was made. `may_try`: there may be more.

@@ -129,7 +129,7 @@ context_callback call_after(const context& ctx, std::function<void()> f) {
   c->function = std::move(f);
   c->in_goroutine = true;
   ending_node* n = context_access::ends_with(ctx);
-  if (n == nullptr) return {};
+  if (n == nullptr) return context_access::callback(c, ctx);
   {
     const std::lock_guard lock(n->guard);
     if (n->state.load_relaxed() == ending_node::live) {
@@ -292,7 +292,10 @@ bool context_callback::stop() const noexcept {
   if (node_ == nullptr) return false;
   context kept;
   std::shared_ptr<detail::context_callback_node> self;  // both outlive the lock
-  const std::lock_guard lock(context_access::ends_with(ctx_)->guard);
+  ending_node* n = context_access::ends_with(ctx_);
+  bool is_stopped = false;
+  if (n == nullptr) return node_->is_stopped.cas_relaxed(is_stopped, true);
+  const std::lock_guard lock(n->guard);
   if (!node_->is_linked()) return false;
   node_->unlink();
   kept = std::move(node_->keeper);

@@ -78,6 +78,7 @@ struct context_node {
 struct context_callback_node : sibling<context_callback_node> {
   std::function<void()> function;               // [const]
   bool in_goroutine = false;                    // [const]
+  atomic<bool> is_stopped;                      // relaxed: of a context that never ends
   context keeper;                               // [lock: that context's] while it is in the list
   std::shared_ptr<context_callback_node> self;  // [lock: likewise]
 };

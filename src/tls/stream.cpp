@@ -1,5 +1,8 @@
 #include <sley/tls.hpp>
 
+#include <sley/context.hpp>
+#include <sley/mutex.hpp>
+
 #include "tls/certificate.hpp"
 #include "tls/session.hpp"
 
@@ -59,24 +62,50 @@ tls_stream::tls_stream(stream connection, const tls_context& context, std::strin
     : session_(
           std::make_unique<tls::session>(std::move(connection), context.configuration_, host)) {}
 
-tls_stream tls_stream::connect(std::string_view host_port, const tls_context& context,
-                               time_point deadline, std::error_code& error) {
-  tcp_stream connection = tcp_stream::connect(host_port, deadline, error);
-  if (error) return {};
-  tls_stream s(std::move(connection), context, host_of(host_port));
-  if (deadline != time_point::max()) s.set_deadline(deadline);
+namespace {
+
+// What ends a handshake. The end of the context may come while the handshake ends by itself.
+struct given_up_by {
+  mutex lock;
+  const tls_stream* connection;  // [lock: lock] null: it is over
+
+  void give_up() {
+    const std::lock_guard guard(lock);
+    if (connection != nullptr) connection->set_deadline(time_point::min());
+  }
+  void is_over() {
+    const std::lock_guard guard(lock);
+    connection = nullptr;
+  }
+};
+
+void handshake_unless(const context& ctx, const tls_stream& s, std::error_code& error) {
+  const auto ending = std::shared_ptr<given_up_by>(new given_up_by{.lock = {}, .connection = &s});
+  const context_callback registration = after_func(ctx, [ending] { ending->give_up(); });
   s.handshake(error);
+  ending->is_over();
+  registration.stop();
+  if (const std::error_code ended = ctx.error(); ended) error = ended;
+}
+
+}  // namespace
+
+tls_stream tls_stream::connect(std::string_view host_port, const tls_context& settings,
+                               const context& ctx, std::error_code& error) {
+  tcp_stream connection = tcp_stream::connect(host_port, ctx, error);
   if (error) return {};
-  if (deadline != time_point::max()) s.set_deadline(time_point::max());
-  return s;
+  tls_stream s(std::move(connection), settings, host_of(host_port));
+  handshake_unless(ctx, s, error);
+  return error ? tls_stream() : std::move(s);
 }
-tls_stream tls_stream::connect(std::string_view host_port, const tls_context& context,
+tls_stream tls_stream::connect(std::string_view host_port, const tls_context& settings,
                                std::error_code& error) {
-  return connect(host_port, context, time_point::max(), error);
+  return connect(host_port, settings, context::background(), error);
 }
-tls_stream tls_stream::connect(std::string_view host_port, const tls_context& context) {
+tls_stream tls_stream::connect(std::string_view host_port, const tls_context& settings,
+                               const context& ctx) {
   std::error_code error;
-  tls_stream s = connect(host_port, context, error);
+  tls_stream s = connect(host_port, settings, ctx, error);
   if (error) throw failed(error, "sley: connect to", host_port);
   return s;
 }

@@ -311,7 +311,9 @@ GO_TEST(context, a_function_that_was_stopped_does_not_run) {
   let_others_run();
   EXPECT_EQ(ran, 0);
   EXPECT_FALSE(sley::context_callback().stop());
-  EXPECT_FALSE(sley::after_func(context::background(), [&ran] { ++ran; }).stop());
+  const auto never = sley::after_func(context::background(), [&ran] { ++ran; });
+  EXPECT_TRUE(never.stop());
+  EXPECT_FALSE(never.stop());
 }
 
 GO_TEST(context, a_registered_function_holds_a_context_that_nobody_else_does) {

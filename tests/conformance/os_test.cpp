@@ -260,3 +260,38 @@ GO_TEST(os, what_is_always_ready_is_nothing_to_wait_for) {
   nothing.wait_readable(error);
   EXPECT_EQ(error, std::errc::bad_file_descriptor);
 }
+
+// Of three who wait for one descriptor, in turn, each is given up alone.
+GO_TEST(poll_fd, a_wait_ends_with_its_context_and_the_others_go_on) {
+  for (int round = 0; round < sley_test::rounds(100); ++round) {
+    int ends[2];
+    ASSERT_EQ(::pipe2(ends, O_NONBLOCK | O_CLOEXEC), 0);
+    poll_fd end(ends[0]);
+    std::vector<std::pair<sley::context, sley::cancel_function>> limits;
+    std::atomic<int> canceled = 0;
+    std::atomic<int> ready = 0;
+    sley::wait_group all;
+    for (int i = 0; i < 3; ++i) {
+      limits.push_back(sley::with_cancel(sley::context::background()));
+      all.go([&, ctx = limits.back().first] {
+        std::error_code error;
+        end.wait_readable(ctx, error);
+        ++(error == sley::context_errc::canceled ? canceled : ready);
+        EXPECT_TRUE(!error || error == sley::context_errc::canceled);
+      });
+    }
+    if (round % 2 == 0) sley_test::let_others_run();
+    limits[static_cast<std::size_t>(round % 3)].second();
+    EXPECT_TRUE(sley_test::eventually([&] { return canceled == 1; }));
+    EXPECT_EQ(ready, 0);
+    EXPECT_EQ(::write(ends[1], "x", 1), 1);
+    all.wait();
+    EXPECT_EQ(ready, 2);
+    std::error_code error;
+    end.wait_readable(limits[static_cast<std::size_t>(round % 3)].first, error);
+    EXPECT_EQ(error, sley::context_errc::canceled) << "also where it would be ready";
+    end.close();
+    ::close(ends[0]);
+    ::close(ends[1]);
+  }
+}

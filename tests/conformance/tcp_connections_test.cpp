@@ -138,10 +138,37 @@ GO_TEST(tcp, connect_has_a_deadline) {
   std::error_code error;
   const auto start = now();
   while (!error && in_line.size() < 100) {
-    in_line.push_back(tcp_stream::connect(address, now() + 50ms, error));
+    const auto limit = sley::with_timeout(sley::context::background(), 50ms);
+    in_line.push_back(tcp_stream::connect(address, limit.first, error));
   }
   EXPECT_EQ(error, std::errc::timed_out);
+  EXPECT_EQ(error, sley::context_errc::deadline_exceeded);
   EXPECT_LT(now() - start, 20s);
+}
+
+// G17. The same queue, and somebody who gives up; and one who has given up before.
+GO_TEST(tcp, connect_ends_with_its_context) {
+  const tcp_listener listener = tcp_listener::listen("127.0.0.1:0", {.backlog = 0});
+  const std::string address = listener.local().to_string();
+  auto [ctx, cancel] = sley::with_cancel(sley::context::background());
+  std::atomic<int> given_up = 0;
+  sley::wait_group all;
+  for (int i = 0; i < 8; ++i) {
+    all.go([&, &limit = ctx] {
+      std::error_code error;
+      const tcp_stream s = tcp_stream::connect(address, limit, error);
+      if (error == sley::context_errc::canceled) ++given_up;
+    });
+  }
+  EXPECT_TRUE(sley_test::eventually([&] { return sley::runtime::num_goroutines() >= 5; }));
+  sley_test::let_others_run();
+  cancel();
+  all.wait();
+  EXPECT_GE(given_up, 1);
+  std::error_code error;
+  tcp_stream::connect(address, ctx, error);
+  EXPECT_EQ(error, sley::context_errc::canceled);
+  EXPECT_TRUE(sley::net::lookup("localhost", ctx, error).empty() || !error);
 }
 
 GO_TEST(tcp, connects_by_name) {
