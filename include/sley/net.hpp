@@ -17,6 +17,7 @@
 #include <sley/detail/io_object.hpp>
 #include <sley/time.hpp>
 
+#include <chrono>
 #include <compare>
 #include <cstddef>
 #include <cstdint>
@@ -125,7 +126,15 @@ class SLEY_API tcp_stream : public stream {
   static tcp_stream connect(std::string_view host_port, std::error_code& error);
   static tcp_stream connect(std::string_view host_port, const context& ctx, std::error_code& error);
 
-  void set_no_delay(bool on) const;  // throws std::system_error
+  // Options of tcp(7) and socket(7); all throw std::system_error.
+  void set_no_delay(bool on) const;
+  // The time without a word after which probes are sent; 0: none are.
+  void set_keep_alive(std::chrono::seconds idle) const;
+  // How long the system goes on to send what was written before close(): 0 resets the connection,
+  // a negative time is as long as it takes, as at first. close() itself does not wait.
+  void set_linger(std::chrono::seconds limit) const;
+  void set_read_buffer(int bytes) const;
+  void set_write_buffer(int bytes) const;
 
  private:
   friend class tcp_listener;

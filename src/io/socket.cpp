@@ -21,11 +21,6 @@ int open_socket(int family, int type, std::error_code& error) noexcept {
   return is_success(fd, error) ? static_cast<int>(fd) : -1;
 }
 
-void set_option(int fd, int level, int name, int value, std::error_code& error) noexcept {
-  is_success(attempt([=](int f) { return ::setsockopt(f, level, name, &value, sizeof value); }, fd),
-             error);
-}
-
 void set_tcp_defaults(int fd) noexcept {
   std::error_code ignored;  // the connection works without
   set_option(fd, IPPROTO_TCP, TCP_NODELAY, 1, ignored);

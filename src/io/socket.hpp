@@ -3,6 +3,10 @@
 
 #include <sley/net.hpp>
 
+#include "io/perform.hpp"
+
+#include <sys/socket.h>
+
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -12,7 +16,11 @@ namespace sley::io {
 
 // A new socket, non-blocking and closed on exec. -1 on errors.
 int open_socket(int family, int type, std::error_code& error) noexcept;
-void set_option(int fd, int level, int name, int value, std::error_code& error) noexcept;
+template <class Value>
+void set_option(int fd, int level, int name, const Value& value, std::error_code& error) noexcept {
+  is_success(attempt([&](int f) { return ::setsockopt(f, level, name, &value, sizeof value); }, fd),
+             error);
+}
 // What TCP connections begin with; a listener hands it on to those that it accepts.
 void set_tcp_defaults(int fd) noexcept;
 bool make_non_blocking(int fd, std::error_code& error) noexcept;

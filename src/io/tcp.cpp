@@ -8,6 +8,11 @@
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <climits>
+#include <cstdint>
 
 namespace sley::net {
 
@@ -16,6 +21,37 @@ using detail::throwing;
 void tcp_stream::set_no_delay(bool on) const {
   throwing("sley: TCP_NODELAY", [&](std::error_code& e) {
     io::set_option(native_handle(), IPPROTO_TCP, TCP_NODELAY, on ? 1 : 0, e);
+  });
+}
+
+void tcp_stream::set_keep_alive(std::chrono::seconds idle) const {
+  throwing("sley: SO_KEEPALIVE", [&](std::error_code& e) {
+    const bool on = idle.count() > 0;
+    io::set_option(native_handle(), SOL_SOCKET, SO_KEEPALIVE, on ? 1 : 0, e);
+    if (!on || e) return;
+    const int seconds = static_cast<int>(std::min<std::int64_t>(idle.count(), INT_MAX));
+    io::set_option(native_handle(), IPPROTO_TCP, TCP_KEEPIDLE, seconds, e);
+  });
+}
+
+void tcp_stream::set_linger(std::chrono::seconds limit) const {
+  throwing("sley: SO_LINGER", [&](std::error_code& e) {
+    const auto seconds = std::clamp<std::int64_t>(limit.count(), 0, INT_MAX);
+    const linger value = {.l_onoff = limit.count() >= 0 ? 1 : 0,
+                          .l_linger = static_cast<int>(seconds)};
+    io::set_option(native_handle(), SOL_SOCKET, SO_LINGER, value, e);
+  });
+}
+
+void tcp_stream::set_read_buffer(int bytes) const {
+  throwing("sley: SO_RCVBUF", [&](std::error_code& e) {
+    io::set_option(native_handle(), SOL_SOCKET, SO_RCVBUF, bytes, e);
+  });
+}
+
+void tcp_stream::set_write_buffer(int bytes) const {
+  throwing("sley: SO_SNDBUF", [&](std::error_code& e) {
+    io::set_option(native_handle(), SOL_SOCKET, SO_SNDBUF, bytes, e);
   });
 }
 

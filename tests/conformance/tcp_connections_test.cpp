@@ -24,7 +24,6 @@ using sley::net::tcp_stream;
 using sley_test::bytes_of;
 using sley_test::let_others_run;
 using sley_test::read_exactly;
-using sley_test::reset_on_close;
 using namespace std::chrono_literals;
 
 namespace {
@@ -70,7 +69,7 @@ GO_TEST(tcp, accept_passes_over_connections_that_have_gone) {
   const std::string address = listener.local().to_string();
   for (int i = 0; i < 5; ++i) {
     const tcp_stream gone = tcp_stream::connect(address);
-    reset_on_close(gone);
+    gone.set_linger(0s);
   }
   const tcp_stream client = tcp_stream::connect(address);
   client.write_all(bytes_of("here"));
@@ -128,6 +127,35 @@ GO_TEST(tcp, names_what_it_could_not_connect_to) {
     tcp_listener::listen(bad, {}, error);
     EXPECT_EQ(error, std::errc::invalid_argument) << bad;
   }
+}
+
+GO_TEST(tcp, options_reach_the_socket) {
+  const sley_test::tcp_pair c = sley_test::connect_tcp();
+  const auto option = [&](int level, int name) {
+    int value = -1;
+    socklen_t size = sizeof value;
+    EXPECT_EQ(::getsockopt(c.client.native_handle(), level, name, &value, &size), 0);
+    return value;
+  };
+  EXPECT_EQ(option(IPPROTO_TCP, TCP_NODELAY), 1);
+  c.client.set_no_delay(false);
+  EXPECT_EQ(option(IPPROTO_TCP, TCP_NODELAY), 0);
+  c.client.set_keep_alive(77s);
+  EXPECT_EQ(option(IPPROTO_TCP, TCP_KEEPIDLE), 77);
+  c.client.set_keep_alive(0s);
+  EXPECT_EQ(option(SOL_SOCKET, SO_KEEPALIVE), 0);
+  c.client.set_read_buffer(20'000);
+  EXPECT_EQ(option(SOL_SOCKET, SO_RCVBUF), 40'000) << "the system counts twice, see socket(7)";
+  c.client.set_write_buffer(20'000);
+  EXPECT_EQ(option(SOL_SOCKET, SO_SNDBUF), 40'000);
+  EXPECT_THROW(tcp_stream().set_no_delay(true), std::system_error);
+}
+
+GO_TEST(tcp, without_lingering_a_close_resets_the_connection) {
+  sley_test::tcp_pair c = sley_test::connect_tcp();
+  c.client.set_linger(0s);
+  c.client.close();
+  EXPECT_EQ(sley_test::read_error(c.server), std::errc::connection_reset);
 }
 
 // G17. A full queue of a listener that nobody serves makes further ones wait.

@@ -28,7 +28,6 @@ using sley_test::random_source;
 using sley_test::read_error;
 using sley_test::read_exactly;
 using sley_test::read_to_end;
-using sley_test::reset_on_close;
 using sley_test::rounds;
 using sley_test::tcp_pair;
 using namespace std::chrono_literals;
@@ -105,7 +104,7 @@ GO_TEST(tcp, a_reset_is_an_error_for_who_reads) {
   wait_group group;
   group.go([&] { EXPECT_EQ(read_error(c.server), std::errc::connection_reset); });
   let_others_run();
-  reset_on_close(c.client);
+  c.client.set_linger(0s);
   c.client.close();
   group.wait();
 }

@@ -12,8 +12,6 @@
 #include <string_view>
 #include <system_error>
 
-#include <sys/socket.h>
-
 namespace sley_test {
 
 inline std::span<const std::byte> bytes_of(std::string_view s) {
@@ -54,12 +52,6 @@ inline std::error_code read_error(const sley::net::stream& s) {
   std::array<std::byte, 1> byte;
   s.read_some(byte, error);
   return error;
-}
-
-// The peer resets the connection when it is closed.
-inline void reset_on_close(const sley::net::tcp_stream& s) {
-  const linger at_once = {.l_onoff = 1, .l_linger = 0};
-  ASSERT_EQ(::setsockopt(s.native_handle(), SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once), 0);
 }
 
 }  // namespace sley_test
