@@ -20,8 +20,7 @@ function(sley_public_usage target scope)
 endfunction()
 
 # sley_precompile(target group headers...)   the headers are compiled once for all targets of a group,
-# which have the same flags. (A file still includes what it uses: the clang preset has no precompiled
-# headers.)
+# which have the same flags. A file still includes what it uses.
 function(sley_precompile target group)
   get_property(owner GLOBAL PROPERTY sley_precompiled_${group})
   if(owner)
