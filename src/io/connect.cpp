@@ -1,5 +1,6 @@
 // Connecting: to one address, and to the first of several that answers.
 #include <sley/chan.hpp>
+#include <sley/detail/context_end.hpp>
 #include <sley/go.hpp>
 #include <sley/net.hpp>
 #include <sley/runtime.hpp>
@@ -169,11 +170,10 @@ descriptor connect_to_any(const std::vector<endpoint>& endpoints, const context&
     (e.family() == endpoints.front().family() ? preferred : others).push_back(e);
   }
   const auto contest = std::make_shared<race>();
-  const context_callback registration = after_func(ctx, [contest] { contest->end(); });
+  const detail::on_context_end hook(ctx, [&contest] { contest->end(); });
   descriptor d = others.empty()
                      ? connect_in_turn(preferred, *contest, error)
                      : connect_racing(std::move(preferred), std::move(others), contest, error);
-  registration.stop();
   if (const std::error_code ended = ctx.error(); ended && error) error = ended;
   return d;
 }

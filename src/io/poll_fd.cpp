@@ -1,14 +1,11 @@
 // Waiting for descriptors of other libraries.
 #include <sley/context.hpp>
-#include <sley/mutex.hpp>
+#include <sley/detail/context_end.hpp>
 #include <sley/os.hpp>
 
 #include "io/perform.hpp"
 
 #include <poll.h>
-
-#include <memory>
-#include <mutex>
 
 namespace sley::os {
 
@@ -30,37 +27,20 @@ void wait(const detail::descriptor& d, io::direction direction, rt::io_cancel* c
       [](long) { return false; }, error, cancel);
 }
 
-// What ends one wait. The end of the context may come while the wait ends by itself.
-struct given_up_by {
-  mutex lock;
-  rt::watched* w;  // [lock: lock] null: the wait is over
-  rt::io_side& side;
-  rt::io_cancel cancel;
-
-  void give_up() {
-    const std::lock_guard guard(lock);
-    if (w == nullptr) return;
-    const rt::inside inside;
-    rt::cancel_io(w, side, cancel);
-  }
-  void is_over() {
-    const std::lock_guard guard(lock);
-    w = nullptr;
-  }
-};
-
 void wait(const detail::descriptor& d, io::direction direction, const context& ctx,
           std::error_code& error) {
   error.clear();
   rt::watched* w = d.get();
   if (io::refuse(w, error)) return;
-  const auto ending = std::shared_ptr<given_up_by>(
-      new given_up_by{.lock = {}, .w = w, .side = io::side_of(w, direction), .cancel = {}});
-  const context_callback registration = after_func(ctx, [ending] { ending->give_up(); });
-  if (error = ctx.error(); !error) wait(d, direction, &ending->cancel, error);
-  ending->is_over();
-  registration.stop();
-  if (ending->cancel.is_canceled && error) error = ctx.error();
+  rt::io_cancel cancel;
+  {
+    const detail::on_context_end hook(ctx, [&cancel, w, direction] {
+      const rt::inside inside;
+      rt::cancel_io(w, io::side_of(w, direction), cancel);
+    });
+    if (error = ctx.error(); !error) wait(d, direction, &cancel, error);
+  }
+  if (cancel.is_canceled && error) error = ctx.error();
 }
 
 }  // namespace

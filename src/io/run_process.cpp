@@ -1,6 +1,5 @@
 // A process from its start to its end, with what it writes. From Go's Cmd.Output.
-#include <sley/chan.hpp>
-#include <sley/context.hpp>
+#include <sley/detail/context_end.hpp>
 #include <sley/os.hpp>
 #include <sley/sync.hpp>
 
@@ -53,31 +52,12 @@ void talk(process& p, const run_limits& limits, run_result& result, std::error_c
   result.is_truncated = result.is_truncated || has_lost_errors;
 }
 
-// While it lives, the end of a context is that of the process and of its pipes, which others may
-// hold open.
-class killer {
- public:
-  killer(const context& ctx, process& p)
-      : ctx_(ctx), callback_(after_func(ctx, [this, &p] { kill(p); })) {}
-  ~killer() {
-    const bool has_begun = !callback_.stop() && ctx_.error();  // the background never ends
-    if (has_begun) has_run_.receive();
-  }
-  killer(const killer&) = delete;
-  killer& operator=(const killer&) = delete;
-
- private:
-  void kill(process& p) noexcept {
-    std::error_code ignored;  // it may have ended meanwhile
-    p.kill(SIGKILL, ignored);
-    for (file* f : {&p.stdin_pipe(), &p.stdout_pipe(), &p.stderr_pipe()}) f->close(ignored);
-    has_run_.close();
-  }
-
-  const context& ctx_;
-  chan<void> has_run_;
-  context_callback callback_;
-};
+// The pipes too, which others may hold open.
+void end(process& p) noexcept {
+  std::error_code ignored;  // it may have ended meanwhile
+  p.kill(SIGKILL, ignored);
+  for (file* f : {&p.stdin_pipe(), &p.stdout_pipe(), &p.stderr_pipe()}) f->close(ignored);
+}
 
 }  // namespace
 
@@ -91,7 +71,7 @@ run_result run(const command& what, const run_limits& limits, std::error_code& e
   if (error) return result;
   process p = process::start(c, error);
   if (error) return result;
-  const killer killer(limits.ctx, p);
+  const detail::on_context_end hook(limits.ctx, [&p] { end(p); });
   talk(p, limits, result, error);
   std::error_code of_wait;
   result.status = p.wait(of_wait);

@@ -1,7 +1,7 @@
 #include <sley/tls.hpp>
 
 #include <sley/context.hpp>
-#include <sley/mutex.hpp>
+#include <sley/detail/context_end.hpp>
 
 #include "tls/certificate.hpp"
 #include "tls/session.hpp"
@@ -64,27 +64,11 @@ tls_stream::tls_stream(stream connection, const tls_context& context, std::strin
 
 namespace {
 
-// What ends a handshake. The end of the context may come while the handshake ends by itself.
-struct given_up_by {
-  mutex lock;
-  const tls_stream* connection;  // [lock: lock] null: it is over
-
-  void give_up() {
-    const std::lock_guard guard(lock);
-    if (connection != nullptr) connection->set_deadline(time_point::min());
+void handshake_unless_ended(const context& ctx, const tls_stream& s, std::error_code& error) {
+  {
+    const detail::on_context_end hook(ctx, [&s] { s.set_deadline(time_point::min()); });
+    s.handshake(error);
   }
-  void is_over() {
-    const std::lock_guard guard(lock);
-    connection = nullptr;
-  }
-};
-
-void handshake_unless(const context& ctx, const tls_stream& s, std::error_code& error) {
-  const auto ending = std::shared_ptr<given_up_by>(new given_up_by{.lock = {}, .connection = &s});
-  const context_callback registration = after_func(ctx, [ending] { ending->give_up(); });
-  s.handshake(error);
-  ending->is_over();
-  registration.stop();
   if (const std::error_code ended = ctx.error(); ended) error = ended;
 }
 
@@ -95,7 +79,7 @@ tls_stream tls_stream::connect(std::string_view host_port, const tls_context& se
   tcp_stream connection = tcp_stream::connect(host_port, ctx, error);
   if (error) return {};
   tls_stream s(std::move(connection), settings, host_of(host_port));
-  handshake_unless(ctx, s, error);
+  handshake_unless_ended(ctx, s, error);
   return error ? tls_stream() : std::move(s);
 }
 tls_stream tls_stream::connect(std::string_view host_port, const tls_context& settings,
