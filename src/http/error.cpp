@@ -15,6 +15,8 @@ class category final : public std::error_category {
       case errc::malformed: return "the peer breaks the rules of HTTP";
       case errc::incomplete: return "the message ended too soon";
       case errc::body_too_large: return "the body is larger than allowed";
+      case errc::head_too_large: return "the head of the answer is larger than allowed";
+      case errc::too_many_redirects: return "redirected too often";
     }
     return "unknown error of HTTP";
   }

@@ -24,7 +24,8 @@ namespace {
 std::string_view std_view(beast::string_view text) noexcept { return {text.data(), text.size()}; }
 
 // The answers to all callbacks of which a sink wants only some.
-class basic_sink : public beast::http::basic_parser<true> {
+template <bool IsRequest>
+class basic_sink : public beast::http::basic_parser<IsRequest> {
  protected:
   void on_request_impl(beast::http::verb, beast::string_view, beast::string_view, int,
                        beast_error&) override {}
@@ -40,7 +41,8 @@ class basic_sink : public beast::http::basic_parser<true> {
 };
 
 // The sizes are limited by who reads, before this sees anything.
-void lift_limits(basic_sink& parser) {
+template <class Parser>
+void lift_limits(Parser& parser) {
   parser.header_limit(UINT32_MAX);
   parser.body_limit(UINT64_MAX);  // with none, some versions of Beast take no body at all
 }
@@ -53,12 +55,53 @@ boost::asio::const_buffer buffer_of(std::string_view text) noexcept {
 
 // ---- heads ----
 
-class head_sink final : public basic_sink {
- public:
-  head_sink(request_builder& into, framing& found, std::size_t max_target_bytes)
-      : into_(into), found_(found), max_target_bytes_(max_target_bytes) {
-    lift_limits(*this);
+// What requests and responses have in common: how the end of the body is told.
+template <bool IsRequest>
+class head_sink : public basic_sink<IsRequest> {
+ protected:
+  explicit head_sink(framing& found) : found_(found) { lift_limits(*this); }
+
+  void refuse(int status, beast_error& error) {
+    refused_with_ = status;
+    error = beast::http::error::bad_value;
   }
+
+  void on_framing(beast::http::field name, std::string_view value, beast_error& error) {
+    if (name == beast::http::field::content_length) on_length(value, error);
+    if (name == beast::http::field::transfer_encoding) on_coding(value, error);
+  }
+
+  // Beast has its own opinion of both; where it differs nobody knows where the body ends.
+  bool agrees() const {
+    return found_.is_chunked == this->chunked() &&
+           found_.length.has_value() == bool(this->content_length());
+  }
+
+  framing& found_;
+  int version_ = 0;
+  int refused_with_ = 0;
+
+ private:
+  void on_length(std::string_view value, beast_error& error) {
+    const auto length = parse_decimal(value);
+    if (!length || found_.length || has_coding_) return refuse(400, error);
+    found_.length = length;
+  }
+
+  void on_coding(std::string_view value, beast_error& error) {
+    if (has_coding_ || found_.length || version_ < 11) return refuse(400, error);
+    has_coding_ = true;
+    if (!equals_ignoring_case(value, "chunked")) return refuse(501, error);
+    found_.is_chunked = true;
+  }
+
+  bool has_coding_ = false;
+};
+
+class request_sink final : public head_sink<true> {
+ public:
+  request_sink(request_builder& into, framing& found, std::size_t max_target_bytes)
+      : head_sink(found), into_(into), max_target_bytes_(max_target_bytes) {}
 
   int parse(std::string_view head) {
     beast_error error;
@@ -70,11 +113,6 @@ class head_sink final : public basic_sink {
   }
 
  private:
-  void refuse(int status, beast_error& error) {
-    refused_with_ = status;
-    error = beast::http::error::bad_value;
-  }
-
   // "HTTP/2.0" is a version, if not one of ours; "HTTX/1.1" and "HTTP/1.10" are nothing.
   static int status_of_bad_version(std::string_view head) {
     const std::string_view line = head.substr(0, head.find('\r'));
@@ -98,25 +136,8 @@ class head_sink final : public basic_sink {
                      beast::string_view value_text, beast_error& error) override {
     const std::string_view value = std_view(value_text);
     into_.add_field(std_view(name_text), value);
-    switch (name) {
-      case beast::http::field::content_length: return on_length(value, error);
-      case beast::http::field::transfer_encoding: return on_coding(value, error);
-      case beast::http::field::expect: return on_expect(value, error);
-      default: return;
-    }
-  }
-
-  void on_length(std::string_view value, beast_error& error) {
-    const auto length = parse_decimal(value);
-    if (!length || found_.length || has_coding_) return refuse(400, error);
-    found_.length = length;
-  }
-
-  void on_coding(std::string_view value, beast_error& error) {
-    if (has_coding_ || found_.length || version_ < 11) return refuse(400, error);
-    has_coding_ = true;
-    if (!equals_ignoring_case(value, "chunked")) return refuse(501, error);
-    found_.is_chunked = true;
+    if (name == beast::http::field::expect) return on_expect(value, error);
+    on_framing(name, value, error);
   }
 
   void on_expect(std::string_view value, beast_error& error) {
@@ -126,31 +147,57 @@ class head_sink final : public basic_sink {
 
   int finish() {
     found_.keeps_alive = keep_alive();
-    // Beast has its own opinion of both; where it differs nobody knows where the body ends.
-    if (found_.is_chunked != chunked() || found_.length.has_value() != bool(content_length())) {
-      return 400;
-    }
-    return into_.finish();
+    return agrees() ? into_.finish() : 400;
   }
 
   request_builder& into_;
-  framing& found_;
   const std::size_t max_target_bytes_;
-  int version_ = 0;
-  int refused_with_ = 0;
-  bool has_coding_ = false;
 };
 
 int parse_request_head(std::string_view head, std::size_t max_target_bytes, request_builder& into,
                        framing& found) {
   into.clear();
   found = {};
-  return head_sink(into, found, max_target_bytes).parse(head);
+  return request_sink(into, found, max_target_bytes).parse(head);
+}
+
+class response_sink final : public head_sink<false> {
+ public:
+  response_sink(bool answers_head, response_head& into) : head_sink(into.body), into_(into) {
+    skip(answers_head);  // without this a HEAD's answer of no length would seem to need the end
+  }
+
+  bool parse(std::string_view head) {
+    beast_error error;
+    put(buffer_of(head), error);
+    if (error || !is_header_done() || into_.status < 100) return false;
+    found_.keeps_alive = keep_alive();
+    return agrees();
+  }
+
+ private:
+  void on_response_impl(int status, beast::string_view, int version, beast_error&) override {
+    into_.status = status;
+    into_.version = version_ = version;
+  }
+
+  void on_field_impl(beast::http::field name, beast::string_view name_text,
+                     beast::string_view value_text, beast_error& error) override {
+    into_.headers.add_valid(std_view(name_text), std_view(value_text));
+    on_framing(name, std_view(value_text), error);
+  }
+
+  response_head& into_;
+};
+
+bool parse_response_head(std::string_view head, bool answers_head, response_head& into) {
+  into = {};
+  return response_sink(answers_head, into).parse(head);
 }
 
 // ---- chunks ----
 
-class chunk_decoder::sink final : public basic_sink {
+class chunk_decoder::sink final : public basic_sink<true> {
  public:
   sink() {
     lift_limits(*this);

@@ -28,6 +28,18 @@ struct framing {
 [[nodiscard]] int parse_request_head(std::string_view head, std::size_t max_target_bytes,
                                      request_builder& into, framing& found);
 
+struct response_head {
+  int status = 0;
+  int version = 0;  // 10 or 11
+  fields headers;
+  framing body;  // as the head tells; some answers have none whatever it says
+};
+
+// Parses a whole head of an answer, to a HEAD or to another request. False: it is malformed, or
+// tells the end of the body in a way that others may read otherwise.
+[[nodiscard]] bool parse_response_head(std::string_view head, bool answers_head,
+                                       response_head& into);
+
 // Undoes chunked coding (RFC 9112, 7.1), for either side.
 class chunk_decoder {
  public:

@@ -14,12 +14,6 @@ namespace {
 
 time_point now() noexcept { return std::chrono::steady_clock::now(); }
 
-// Is a deadline that was set earlier still good for this time-out? It may be late by an eighth when
-// it is set, so that one connection sets few of them: see server_options.
-bool still_serves(time_point deadline, time_point from, std::chrono::nanoseconds timeout) noexcept {
-  return deadline >= from + timeout && deadline <= from + timeout + timeout / 8;
-}
-
 }  // namespace
 
 session::session(connection& c, const handler& h, const server_options& options)
@@ -147,22 +141,13 @@ void session::refuse(int status) {
 }
 
 void session::arm_read(std::chrono::nanoseconds timeout) {
-  const time_point t = now();
-  if (timeout == timeout.zero() ? read_deadline_ == time_point::max()
-                                : still_serves(read_deadline_, t, timeout)) {
-    return;
-  }
-  read_deadline_ = timeout == timeout.zero() ? time_point::max() : t + timeout + timeout / 8;
-  connection_.set_read_deadline(read_deadline_);
+  if (read_deadline_.move(timeout)) connection_.set_read_deadline(read_deadline_.when());
 }
 
 void session::arm_write() {
-  const std::chrono::nanoseconds timeout = options_.write_timeout;
-  if (timeout == timeout.zero()) return;
-  const time_point t = now();
-  if (still_serves(write_deadline_, t, timeout)) return;
-  write_deadline_ = t + timeout + timeout / 8;
-  connection_.set_write_deadline(write_deadline_);
+  if (write_deadline_.move(options_.write_timeout)) {
+    connection_.set_write_deadline(write_deadline_.when());
+  }
 }
 
 void session::write(std::span<const iovec> buffers, std::error_code& error) {

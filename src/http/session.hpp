@@ -3,6 +3,7 @@
 
 #include "http/head_scanner.hpp"
 #include "http/input_buffer.hpp"
+#include "http/late_deadline.hpp"
 #include "http/parser.hpp"
 #include "http/request_builder.hpp"
 
@@ -110,8 +111,8 @@ class session final : private body_reader {
   bool may_lose_answer_ = false;  // closing at once would: the peer still sends
   bool is_broken_ = false;        // nothing goes through any more
   bool is_handed_over_ = false;
-  time_point read_deadline_;   // as the connection has them
-  time_point write_deadline_;  // likewise
+  late_deadline read_deadline_;   // as the connection has them
+  late_deadline write_deadline_;  // likewise
   std::time_t date_second_ = 0;
   std::string date_line_;  // of that second
 

@@ -32,8 +32,8 @@ void session::set_context(context ctx) {
 // the next request, and waits in the input.
 void session::begin_watching() {
   if (watching_ || is_handed_over_) return;
-  read_deadline_ = time_point::max();
-  connection_.set_read_deadline(read_deadline_);
+  read_deadline_.set(time_point::max());
+  connection_.set_read_deadline(read_deadline_.when());
   const chan<void> ended;
   go(go_options{.name = "http watch"}, [this, ended] {
     watch();
@@ -54,8 +54,8 @@ void session::watch() {
 
 void session::stop_watching() noexcept {
   if (!watching_) return;
-  read_deadline_ = time_point();
-  connection_.set_read_deadline(read_deadline_);
+  read_deadline_.set(time_point());
+  connection_.set_read_deadline(read_deadline_.when());
   watching_->receive();
   watching_.reset();
 }

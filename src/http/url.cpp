@@ -148,6 +148,52 @@ url url::parse(std::string_view text) {
   throw std::invalid_argument("sley: \"" + std::string(text) + "\" is no URL");
 }
 
+namespace {
+
+// Takes "." and ".." out of a path: RFC 3986, 5.2.4.
+std::string without_dots(std::string_view path) {
+  std::string result;
+  while (!path.empty()) {  // each round takes one segment with its slash
+    const std::size_t end = std::min(path.find('/', 1), path.size());
+    const std::string_view segment = path.substr(0, end);
+    path.remove_prefix(end);
+    if (segment == "/.." || segment == "/.") {
+      if (segment == "/..") result.resize(std::min(result.rfind('/'), result.size()));
+      if (path.empty()) result += '/';
+    } else {
+      result += segment;
+    }
+  }
+  return result.empty() ? "/" : result;
+}
+
+bool begins_with_scheme(std::string_view text) {
+  const std::size_t colon = text.find(':');
+  return colon < text.find_first_of("/?#") && detail::is_token(text.substr(0, colon));
+}
+
+}  // namespace
+
+std::optional<url> url::resolve(std::string_view reference) const {
+  reference = reference.substr(0, reference.find('#'));
+  if (begins_with_scheme(reference)) return try_parse(reference);
+  if (reference.starts_with("//")) return try_parse(scheme + ':' + std::string(reference));
+  std::string_view path = std::string_view(target).substr(0, target.find('?'));
+  const std::size_t mark = std::min(reference.find('?'), reference.size());
+  std::string whole(reference);
+  if (reference.empty()) {
+    whole = target;
+  } else if (mark == 0) {
+    whole = std::string(path) + whole;
+  } else {
+    if (!reference.starts_with('/')) path = path.substr(0, path.rfind('/') + 1);
+    if (reference.starts_with('/')) path = {};
+    whole = without_dots(std::string(path).append(reference.substr(0, mark)));
+    whole += reference.substr(mark);
+  }
+  return try_parse(scheme + "://" + host_port() + whole);
+}
+
 std::string url::host_port() const { return bracketed(host) + ':' + std::to_string(port); }
 
 std::string url::host_header() const {

@@ -15,6 +15,8 @@ enum class errc {
   malformed = 1,   // the peer does not speak HTTP, or breaks its rules
   incomplete,      // the peer ended the stream within a message
   body_too_large,  // more than the limit
+  head_too_large,  // likewise, of an answer
+  too_many_redirects,
 };
 
 SLEY_API const std::error_category& error_category() noexcept;

@@ -53,6 +53,9 @@ struct SLEY_API url {
   // Throws std::invalid_argument that names the text.
   static url parse(std::string_view text);
   static std::optional<url> try_parse(std::string_view text);
+  // What a reference means on a page of this URL: "/path", "../other", "?query", "//host/",
+  // "http://host/" (RFC 3986, 5.2). nullopt if it is none.
+  std::optional<url> resolve(std::string_view reference) const;
   std::string host_port() const;    // to connect to: "host:80", "[::1]:80"
   std::string host_header() const;  // without the scheme's own port
   std::string to_string() const;

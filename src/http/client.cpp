@@ -1,0 +1,143 @@
+#include <sley/http/client.hpp>
+
+#include "http/client_exchange.hpp"
+#include "http/client_redirect.hpp"
+#include "http/text.hpp"
+
+#include <sley/http/error.hpp>
+
+#include <stdexcept>
+#include <utility>
+
+namespace sley::http {
+
+namespace detail {
+
+namespace {
+
+// Over a connection that served before and turns out to be closed, a request may be lost that
+// nobody has seen: it is sent again over a new one.
+std::unique_ptr<exchange> exchange_once(client_pool& pool, const hop& h, std::error_code& error) {
+  for (bool is_fresh = false;; is_fresh = true) {  // ends: what goes over a new one is not repeated
+    client_pool::lease l = pool.take(h.ctx, h.to, is_fresh, error);
+    if (error) return nullptr;
+    auto e = std::make_unique<exchange>(std::move(l), pool.options(), h);
+    e->run(error);
+    if (!error) return e;
+    if (!e->may_repeat(error)) return nullptr;
+    error.clear();
+  }
+}
+
+std::unique_ptr<exchange> follow(client_pool& pool, hop h, std::error_code& error) {
+  const int most = pool.options().redirects;
+  for (int followed = 0;; ++followed) {  // ends: so often only
+    auto e = exchange_once(pool, h, error);
+    if (error || most == 0) return e;
+    auto next = redirect(h, e->head(), error);
+    if (!error && !next) return e;
+    if (!error && followed == most) error = errc::too_many_redirects;
+    if (error) return nullptr;
+    h = *std::move(next);
+  }
+}
+
+void refuse_bad(const client_request& r) {
+  if (!is_token(r.method) || r.method == "CONNECT") {
+    throw std::invalid_argument("sley: no method of a client's request: " + r.method);
+  }
+  if (r.headers.contains("Content-Length") || r.headers.contains("Transfer-Encoding")) {
+    throw std::logic_error("sley: how a request's body is sent is up to the client");
+  }
+}
+
+}  // namespace
+
+client_response client_access::make_response(std::unique_ptr<exchange> e) noexcept {
+  return client_response(std::move(e));
+}
+
+}  // namespace detail
+
+// ---- responses ----
+
+client_response::client_response() noexcept = default;
+client_response::client_response(std::unique_ptr<detail::exchange> e) noexcept
+    : exchange_(std::move(e)) {}
+client_response::client_response(client_response&&) noexcept = default;
+client_response& client_response::operator=(client_response&&) noexcept = default;
+client_response::~client_response() = default;
+
+int client_response::status() const noexcept { return exchange_ ? exchange_->head().status : 0; }
+int client_response::version() const noexcept { return exchange_ ? exchange_->head().version : 0; }
+const fields& client_response::headers() const noexcept {
+  static const fields none;
+  return exchange_ ? exchange_->head().headers : none;
+}
+const url& client_response::url() const noexcept {
+  static const http::url none;
+  return exchange_ ? exchange_->from() : none;
+}
+net::endpoint client_response::remote() const {
+  return exchange_ ? exchange_->remote() : net::endpoint();
+}
+body_reader& client_response::body() noexcept { return *exchange_; }
+
+// ---- the client ----
+
+client::client(client_options options)
+    : pool_(std::make_shared<detail::client_pool>(std::move(options))) {}
+client::~client() { pool_->close(); }
+
+client_response client::send(client_request request, std::error_code& error) {
+  error.clear();
+  detail::refuse_bad(request);
+  auto to = url::try_parse(request.url);
+  if (!to) {
+    error = std::make_error_code(std::errc::invalid_argument);
+    return {};
+  }
+  error = request.context.error();
+  if (error) return {};
+  auto e = detail::follow(*std::shared_ptr(pool_),
+                          {std::move(request.method), *std::move(to), std::move(request.headers),
+                           std::move(request.body), std::move(request.context)},
+                          error);
+  return error ? client_response() : detail::client_access::make_response(std::move(e));
+}
+
+client_response client::send(client_request request) {
+  const std::string what = "sley: " + request.method + ' ' + request.url;
+  std::error_code error;
+  client_response r = send(std::move(request), error);
+  if (error) throw std::system_error(error, what);
+  return r;
+}
+
+namespace {
+
+client_request make_post(std::string_view url, std::string_view content_type, request_body body) {
+  client_request r{.method = "POST", .url = std::string(url), .body = std::move(body)};
+  if (!content_type.empty()) r.headers.set("Content-Type", content_type);
+  return r;
+}
+
+}  // namespace
+
+client_response client::get(std::string_view url) { return send({.url = std::string(url)}); }
+client_response client::get(std::string_view url, std::error_code& error) {
+  return send({.url = std::string(url)}, error);
+}
+client_response client::post(std::string_view url, std::string_view content_type,
+                             request_body body) {
+  return send(make_post(url, content_type, std::move(body)));
+}
+client_response client::post(std::string_view url, std::string_view content_type, request_body body,
+                             std::error_code& error) {
+  return send(make_post(url, content_type, std::move(body)), error);
+}
+
+void client::close_idle() { pool_->close_idle(); }
+std::size_t client::idle_connections() const { return pool_->idle_connections(); }
+
+}  // namespace sley::http
