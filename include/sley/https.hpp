@@ -1,0 +1,99 @@
+// HTTP over TLS: what <sley/http.hpp> and <sley/tls.hpp> are to each other. Who includes it links
+// sley::tls.
+//
+//   sley::http::server_options options;
+//   options.connect = sley::http::tls_acceptor(sley::net::tls_context::server({...}));
+//
+//   sley::http::client client({.connect = sley::http::tls_connector()});
+//   client.get("https://example.org/");
+#pragma once
+
+#include <sley/context.hpp>
+#include <sley/http.hpp>
+#include <sley/net.hpp>
+#include <sley/time.hpp>
+#include <sley/tls.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <span>
+#include <system_error>
+#include <utility>
+
+namespace sley::http {
+
+namespace detail {
+
+class tls_connection final : public connection {
+ public:
+  explicit tls_connection(net::tls_stream stream) noexcept : stream_(std::move(stream)) {}
+
+  std::size_t read_some(std::span<std::byte> buffer, std::error_code& error) override {
+    return stream_.read_some(buffer, error);
+  }
+  void write_all(std::span<const iovec> buffers, std::error_code& error) override {
+    stream_.write_all(buffers, error);
+  }
+  void set_read_deadline(time_point when) override { stream_.set_read_deadline(when); }
+  void set_write_deadline(time_point when) override { stream_.set_write_deadline(when); }
+  void shutdown_write(std::error_code& error) override { stream_.shutdown_write(error); }
+  void close() noexcept override {
+    std::error_code ignored;
+    stream_.close(ignored);
+  }
+  net::endpoint remote() const override { return stream_.remote(); }
+  net::endpoint local() const override { return stream_.local(); }
+  bool is_encrypted() const noexcept override { return true; }
+
+ private:
+  net::tls_stream stream_;
+};
+
+}  // namespace detail
+
+inline connection_ptr make_connection(net::tls_stream stream) {
+  return std::make_unique<detail::tls_connection>(std::move(stream));
+}
+
+// For server_options::connect. A client whose handshake fails, or takes longer than that, is left
+// without a word: strangers who try are no error of the server's.
+inline std::function<connection_ptr(net::tcp_stream)> tls_acceptor(
+    net::tls_context context, std::chrono::nanoseconds timeout = std::chrono::seconds(10)) {
+  return [context = std::move(context), timeout](net::tcp_stream accepted) -> connection_ptr {
+    net::tls_stream stream(std::move(accepted), context);
+    stream.set_deadline(std::chrono::steady_clock::now() + timeout);
+    std::error_code error;
+    stream.handshake(error);
+    if (error) return nullptr;
+    stream.set_deadline(time_point::max());
+    return make_connection(std::move(stream));
+  };
+}
+
+// For client_options::connect: TLS for https and TCP for http, std::errc::protocol_not_supported
+// for all else. The certificate must be the URL's host's, unless the context says otherwise.
+inline connector tls_connector(net::tls_context context = net::tls_context::client()) {
+  return [context = std::move(context)](const sley::context& ctx, const url& to) {
+    const time_point deadline = ctx.deadline().value_or(time_point::max());
+    std::error_code error;
+    connection_ptr result;
+    if (to.scheme == "https") {
+      auto stream = net::tls_stream::connect(to.host_port(), context, deadline, error);
+      if (!error) {
+        stream.set_deadline(time_point::max());
+        result = make_connection(std::move(stream));
+      }
+    } else if (to.scheme == "http") {
+      auto stream = net::tcp_stream::connect(to.host_port(), deadline, error);
+      if (!error) result = make_connection(std::move(stream));
+    } else {
+      error = std::make_error_code(std::errc::protocol_not_supported);
+    }
+    if (error) throw std::system_error(error, "sley: connect to " + to.host_port());
+    return result;
+  };
+}
+
+}  // namespace sley::http

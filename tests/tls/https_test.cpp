@@ -1,0 +1,133 @@
+// HTTP over TLS: server and client in one process, and the server with curl.
+#include "support/harness.hpp"
+#include "tls/certificates.hpp"
+
+#include <sley/https.hpp>
+#include <sley/os.hpp>
+
+#include <chrono>
+#include <cstdlib>
+#include <string>
+
+#include <unistd.h>
+
+using sley::http::client;
+using sley::http::client_response;
+using sley::http::request;
+using sley::http::response;
+using sley::net::tls_context;
+using sley::net::tls_errc;
+using namespace std::chrono_literals;
+
+namespace {
+
+class https_server {
+ public:
+  explicit https_server(sley::http::handler h)
+      : server_(std::move(h), {.connect = sley::http::tls_acceptor(
+                                   tls_context::server(sley_test::server_options()))}) {
+    auto listener = sley::net::tcp_listener::listen("127.0.0.1:0");
+    address = listener.local().to_string();
+    url = "https://" + address + '/';
+    serving_.go([this, l = std::move(listener)]() mutable { server_.serve(l); });
+  }
+  ~https_server() {
+    server_.close();
+    serving_.wait();
+  }
+
+  std::string address;
+  std::string url;
+
+ private:
+  sley::http::server server_;
+  sley::wait_group serving_;
+};
+
+void echo(request& in, response& out) {
+  EXPECT_TRUE(in.is_encrypted());
+  out.send(200, "text/plain", "secure " + in.body().read_all());
+}
+
+sley::http::client_options trusting() {
+  return {.connect = sley::http::tls_connector(tls_context::client(sley_test::client_options()))};
+}
+
+}  // namespace
+
+GO_TEST(https, serves_and_asks_over_kept_connections) {
+  const https_server web(echo);
+  client c(trusting());
+  for (int i = 0; i < 5; ++i) {
+    const std::string n = std::to_string(i);
+    EXPECT_EQ(c.post(web.url, "", n).read_all(), "secure " + n);
+    EXPECT_EQ(c.idle_connections(), 1U);
+  }
+  EXPECT_EQ(c.post(web.url, "", std::string(1 << 20, 'x')).read_all().size(), (1U << 20) + 7);
+}
+
+GO_TEST(https, many_ask_at_once) {
+  const https_server web(echo);
+  client c(trusting());
+  sley::wait_group group;
+  for (int i = 0; i < 8; ++i) {
+    group.go([&] {
+      for (int j = 0; j < 5; ++j) EXPECT_EQ(c.get(web.url).read_all(), "secure ");
+    });
+  }
+  group.wait();
+}
+
+GO_TEST(https, follows_a_redirect_from_http) {
+  const https_server web(echo);
+  sley::http::server plain([&](request&, response& out) { out.redirect(301, web.url); });
+  auto listener = sley::net::tcp_listener::listen("127.0.0.1:0");
+  const std::string url = "http://" + listener.local().to_string();
+  sley::wait_group serving;
+  serving.go([&] { plain.serve(listener); });
+  client c(trusting());
+  client_response r = c.get(url);
+  EXPECT_EQ(r.url().scheme, "https");
+  EXPECT_EQ(r.read_all(), "secure ");
+  plain.close();
+  serving.wait();
+}
+
+GO_TEST(https, refuses_a_certificate_of_nobody_it_trusts) {
+  const https_server web(echo);
+  client c({.connect = sley::http::tls_connector()});
+  std::error_code error;
+  c.get(web.url, error);
+  EXPECT_EQ(error, tls_errc::certificate_refused);
+  client trusts(trusting());
+  trusts.get("ftp://" + web.address + '/', error);
+  EXPECT_TRUE(error);
+  EXPECT_EQ(trusts.get(web.url).status(), 200);
+}
+
+GO_TEST(https, a_context_ends_waiting_for_an_answer) {
+  const https_server web([](request& in, response&) { in.context().done().receive(); });
+  client c(trusting());
+  auto [ctx, cancel] = sley::with_timeout(sley::context::background(), 20ms);
+  std::error_code error;
+  c.send({.url = web.url, .context = ctx}, error);
+  EXPECT_EQ(error, sley::context_errc::deadline_exceeded);
+}
+
+GO_TEST(https, serves_curl) {
+  char name[] = "/tmp/sley_https_XXXXXX";
+  const int fd = ::mkstemp(name);
+  ASSERT_GE(fd, 0);
+  const std::string& pem = sley_test::the_authority().certificate();
+  EXPECT_EQ(::write(fd, pem.data(), pem.size()), static_cast<ssize_t>(pem.size()));
+  ::close(fd);
+  const https_server web(echo);
+  std::error_code error;
+  const sley::os::command curl{
+      .program = "curl",
+      .arguments = {"-sS", "--max-time", "30", "--cacert", name, "--data", "a", web.url, web.url}};
+  const auto result = sley::os::run(curl, {}, error);
+  ::unlink(name);
+  if (error) GTEST_SKIP() << "there is no curl";
+  EXPECT_EQ(result.output, "secure asecure a") << result.errors;
+}
