@@ -7,6 +7,7 @@
 #include "site.hpp"
 
 #include <sley/http.hpp>
+#include <sley/signal.hpp>
 #include <sley/sley.hpp>
 
 #include <chrono>
@@ -25,36 +26,14 @@ void log_line(const sley::http::access_record& r) {
               std::chrono::duration<double, std::milli>(r.duration).count());
 }
 
-// Before the first thread: all that come later inherit the mask, so only who waits gets them.
-sigset_t block_signals() {
-  sigset_t set;
-  sigemptyset(&set);
-  sigaddset(&set, SIGINT);
-  sigaddset(&set, SIGTERM);
-  pthread_sigmask(SIG_BLOCK, &set, nullptr);
-  return set;
-}
-
-// A channel that gets a signal for each of them. The goroutine keeps a thread in sigwait(3), and
-// the others do not mind.
-sley::chan<void> signals_of(const sigset_t& set) {
-  const sley::chan<void> signals(1);
-  sley::go([set, signals] {
-    for (;;) {
-      int number = 0;
-      sley::blocking([&] { return sigwait(&set, &number); });
-      signals.send();
-    }
-  });
-  return signals;
-}
-
 void drain(sley::http::server& server) {
   std::puts("draining; connections have 10 s");
   if (!server.shutdown(std::chrono::steady_clock::now() + 10s)) server.close();
 }
 
-void serve(const webserver::options& o, const sley::chan<void>& signals) {
+void serve(const webserver::options& o) {
+  const sley::chan<int> signals(1);
+  sley::os::notify(signals, SIGINT, SIGTERM);
   auto listener = sley::net::tcp_listener::listen(o.address);
   const std::string address = listener.local().to_string();
   std::printf("serving http://%s/ on %d processors\n", address.c_str(), sley::runtime::max_procs());
@@ -66,7 +45,7 @@ void serve(const webserver::options& o, const sley::chan<void>& signals) {
   const sley::chan<void> ended;
   sley::wait_group others;
   others.go([&] {
-    sley::select(sley::on_receive(signals, [&](bool) { drain(server); }), sley::on_receive(ended));
+    sley::select(sley::on_receive(signals, [&](auto) { drain(server); }), sley::on_receive(ended));
   });
   if (o.demo) {
     others.go([&] {
@@ -78,15 +57,15 @@ void serve(const webserver::options& o, const sley::chan<void>& signals) {
   server.shutdown();
   ended.close();
   others.wait();
+  sley::os::stop_notify(signals);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
   const webserver::options o = webserver::parse_options(argc, argv);
-  const sigset_t set = block_signals();
   try {
-    return sley::run([&] { serve(o, signals_of(set)); });
+    return sley::run([&] { serve(o); });
   } catch (const std::system_error& e) {
     std::fprintf(stderr, "webserver: %s\n", e.what());
     return 1;

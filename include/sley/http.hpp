@@ -1,4 +1,5 @@
-// HTTP/1.1 for goroutines: servers, clients, routing, files, WebSocket. From Go's net/http; RFC 9110, 9112.
+// HTTP/1.1 for goroutines: servers, clients, routing, files, WebSocket. From Go's net/http; RFC
+// 9110, 9112.
 //
 //   sley::http::router routes;
 //   routes.get("/users/{id}", [](sley::http::request& in, sley::http::response& out) {

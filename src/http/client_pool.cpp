@@ -30,7 +30,7 @@ client_pool::lease client_pool::take(const context& ctx, const url& to, bool is_
   if (!is_fresh) {
     l.wire_ = reuse(*h);
   } else if (const auto given_up = pop_idle(*h)) {
-    stop_watching(*given_up);  // makes room for the new one: CP-1
+    stop_watching(*given_up);  // makes room for the new one
     given_up->what->transport->close();
   }
   if (l.wire_) return l;

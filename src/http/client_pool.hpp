@@ -31,9 +31,9 @@ struct wire {
   bool is_reused = false;
 };
 
-// CP-1  To one host there are never more connections than connections_per_host: each request holds
-// a slot of the host from take() to the end of its lease, and a new connection is made only by who
-// holds one while no connection is idle there. An idle connection needs no slot.
+// To one host there are never more connections than connections_per_host: each request holds a slot
+// of the host from take() to the end of its lease, and a new connection is made only by who holds
+// one while no connection is idle there. An idle connection needs no slot.
 class client_pool : public std::enable_shared_from_this<client_pool> {
   struct host;
 
