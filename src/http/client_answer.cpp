@@ -108,7 +108,7 @@ std::size_t exchange::do_read(std::span<std::byte> buffer, std::error_code& erro
     n = chunks_             ? read_chunks(buffer, error)
         : head_.body.length ? read_known_length(buffer, error)
                             : read_to_end(buffer, error);
-    if (error && hop_.ctx.error()) error = hop_.ctx.error();
+    if (hop_.ctx.error()) error = hop_.ctx.error();
   }
   body_read_ += n;
   if (!error && n > allowed) error = errc::body_too_large;

@@ -41,6 +41,8 @@ void exchange::run(std::error_code& error) {
   }
   send();
   read_head(error);
+  // TLS may still read while it takes leave.
+  if (!error) error = hop_.ctx.error();
   if (error) return fail(error);
   begin_body();
 }

@@ -295,7 +295,7 @@ GO_TEST(client_peer, a_context_ends_reading_a_body) {
 
 GO_TEST(client_peer, a_context_ends_connecting_and_waiting_for_a_turn) {
   const sley::chan<void> go_on;
-  client c({.connections_per_host = 1, .connect = [&](const sley::context&, const auto&) {
+  client c({.connections_per_host = 1, .connect = [go_on](const sley::context&, const auto&) {
               go_on.receive();
               return sley::http::connection_ptr();
             }});

@@ -108,7 +108,7 @@ class SLEY_API client_response {
 
 // Makes a connection to the URL's host and port, for its scheme. May wait; the context has the
 // deadline of client_options::connect_timeout. Throws std::system_error. It may still run when the
-// request was given up.
+// request was given up and the client is gone: it must own what it uses.
 using connector = std::function<connection_ptr(const context&, const url&)>;
 
 struct client_options {
