@@ -86,7 +86,11 @@ body_reader& client_response::body() noexcept { return *exchange_; }
 // ---- the client ----
 
 client::client(client_options options)
-    : pool_(std::make_shared<detail::client_pool>(std::move(options))) {}
+    : pool_(std::make_shared<detail::client_pool>(std::move(options))) {
+  if (!detail::is_field_value(pool_->options().user_agent)) {
+    throw std::invalid_argument("sley: no name of a client: " + pool_->options().user_agent);
+  }
+}
 client::~client() { pool_->close(); }
 
 client_response client::send(client_request request, std::error_code& error) {

@@ -43,7 +43,9 @@ std::shared_ptr<client_pool::host> client_pool::begin(const url& to) {
   std::string name = to.scheme + "://" + to.host_port();
   const std::lock_guard guard(lock_);
   std::shared_ptr<host>& h = hosts_[name];
-  if (!h) h = std::make_shared<host>(std::move(name), options_.connections_per_host);
+  if (!h)
+    h = std::make_shared<host>(std::move(name),
+                               std::max<std::size_t>(options_.connections_per_host, 1));
   ++h->users;
   return h;
 }

@@ -45,7 +45,7 @@ class client_pool : public std::enable_shared_from_this<client_pool> {
    public:
     lease() noexcept = default;
     lease(lease&&) noexcept = default;
-    lease& operator=(lease&&) noexcept = default;
+    lease& operator=(lease&&) = delete;
     ~lease();
     wire& operator*() const noexcept { return *wire_; }
     wire* operator->() const noexcept { return wire_.get(); }

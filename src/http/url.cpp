@@ -95,6 +95,14 @@ std::uint16_t port_of_scheme(std::string_view scheme) noexcept {
   return 0;
 }
 
+// Nothing that a Host header, where it ends up, could not have.
+bool is_host(std::string_view text) noexcept {
+  for (const char c : text) {
+    if (static_cast<unsigned char>(c) <= ' ' || static_cast<unsigned char>(c) >= 0x7f) return false;
+  }
+  return text.find_first_of("[]\"<>\\^`{|}/?#") == std::string_view::npos;
+}
+
 // "host", "host:80", "[::1]:80"
 bool parse_authority(std::string_view text, url& into) {
   if (text.find('@') != std::string_view::npos) return false;
@@ -107,7 +115,7 @@ bool parse_authority(std::string_view text, url& into) {
     end_of_host = bracket + 1;
   } else {
     into.host = detail::to_small(text.substr(0, end_of_host));
-    if (into.host.find_first_of("[] \"<>\\^`{|}/?#") != std::string::npos) return false;
+    if (!is_host(into.host)) return false;
   }
   const std::string_view rest = text.substr(std::min(end_of_host, text.size()));
   if (into.host.empty() || (!rest.empty() && rest.front() != ':')) return false;

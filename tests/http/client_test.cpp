@@ -85,12 +85,16 @@ GO_TEST(client, posts_and_sends_headers) {
 GO_TEST(client, refuses_what_it_can_not_send) {
   client c;
   std::error_code error;
-  c.get("no url", error);
-  EXPECT_EQ(error, std::errc::invalid_argument);
+  for (const char* bad : {"no url", "http:///", "http://a b/", "http://a/b c", "http://a\r\nX:1/",
+                          "http://a\r\nX/", "http://a/\r\nX:1"}) {
+    c.get(bad, error);
+    EXPECT_EQ(error, std::errc::invalid_argument) << bad;
+  }
   c.get("https://127.0.0.1/", error);
   EXPECT_EQ(error, std::errc::protocol_not_supported);
   EXPECT_THROW(c.send({.method = "A B", .url = "http://a/"}), std::invalid_argument);
   EXPECT_THROW(c.send({.method = "CONNECT", .url = "http://a/"}), std::invalid_argument);
+  EXPECT_THROW(client({.user_agent = "a\r\nX: 1"}), std::invalid_argument);
   client_request r{.url = "http://a/"};
   r.headers.set("Content-Length", "1");
   EXPECT_THROW(c.send(r), std::logic_error);

@@ -115,7 +115,7 @@ struct client_options {
   std::size_t header_bytes = 64 << 10;  // more of an answer's head: errc::head_too_large
   std::uint64_t body_bytes = 64 << 20;  // more: errc::body_too_large; body_reader::set_limit
   int redirects = 10;  // that are followed, else errc::too_many_redirects; 0: they are answers
-  std::size_t connections_per_host = 100;  // at once; more wait
+  std::size_t connections_per_host = 100;  // at once; more wait; at least 1
   std::size_t idle_connections = 100;      // that are kept, of all hosts
   // Deadlines. The longer ones may pass up to an eighth late. zero: none. What passes is
   // std::errc::timed_out.
@@ -144,7 +144,7 @@ struct client_options {
 // over a new one if that can do no harm: GET, HEAD, OPTIONS, TRACE, and those with Idempotency-Key.
 class SLEY_API client {
  public:
-  explicit client(client_options options = {});
+  explicit client(client_options options = {});  // std::invalid_argument: user_agent can't be sent
   client(const client&) = delete;
   client& operator=(const client&) = delete;
   ~client();  // closes the idle connections
