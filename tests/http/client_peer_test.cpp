@@ -267,9 +267,9 @@ GO_TEST(client_peer, a_context_ends_waiting_for_the_answer) {
   client c;
   auto [ctx, cancel] = sley::with_cancel(sley::context::background());
   sley::wait_group group;
-  group.go([&, cancel = cancel] {
+  group.go([&, end = cancel] {
     has_asked.receive();
-    cancel();
+    end();
   });
   std::error_code error;
   c.send({.url = peer.url, .context = ctx}, error);
