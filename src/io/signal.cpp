@@ -188,13 +188,13 @@ std::pair<context, cancel_function> notify_context(const context& parent,
   const chan<int> came(1);
   auto [ctx, end] = with_cancel_cause(parent);
   notify(came, signals);
-  go([came, ctx = ctx, end = end] {
+  go([came, made = ctx, cancel = end] {
     select(on_receive(came,
-                      [&end](std::optional<int> signal) {
+                      [&cancel](std::optional<int> signal) {
                         const std::string what = "signal " + std::to_string(*signal);
-                        end(std::make_exception_ptr(std::runtime_error(what)));
+                        cancel(std::make_exception_ptr(std::runtime_error(what)));
                       }),
-           on_receive(ctx.done()));
+           on_receive(made.done()));
     stop_notify(came);
   });
   return {ctx, cancel_function(ctx)};

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <optional>
 #include <string>
+#include <vector>
 #include <string_view>
 
 using sley::http::request;
@@ -135,7 +136,7 @@ GO_TEST(websocket, refuses_what_is_no_handshake) {
 GO_TEST(websocket, echoes_messages_of_all_sizes) {
   const running_server web(echo);
   const tcp_stream s = open(web);
-  for (const std::size_t size : {0, 1, 125, 126, 65'535, 65'536, 100'000}) {
+  for (const std::size_t size : std::vector<std::size_t>{0, 1, 125, 126, 65'535, 65'536, 100'000}) {
     const std::string text(size, 't');
     send(s, frame(text_frame, text));
     const received r = receive(s);
