@@ -5,8 +5,8 @@
 #include <chrono>
 #include <optional>
 #include <string>
-#include <vector>
 #include <string_view>
+#include <vector>
 
 using sley::http::request;
 using sley::http::response;
