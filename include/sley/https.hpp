@@ -76,17 +76,13 @@ inline std::function<connection_ptr(net::tcp_stream)> tls_acceptor(
 // for all else. The certificate must be the URL's host's, unless the context says otherwise.
 inline connector tls_connector(net::tls_context context = net::tls_context::client()) {
   return [context = std::move(context)](const sley::context& ctx, const url& to) {
-    const time_point deadline = ctx.deadline().value_or(time_point::max());
     std::error_code error;
     connection_ptr result;
     if (to.scheme == "https") {
-      auto stream = net::tls_stream::connect(to.host_port(), context, deadline, error);
-      if (!error) {
-        stream.set_deadline(time_point::max());
-        result = make_connection(std::move(stream));
-      }
+      auto stream = net::tls_stream::connect(to.host_port(), context, ctx, error);
+      if (!error) result = make_connection(std::move(stream));
     } else if (to.scheme == "http") {
-      auto stream = net::tcp_stream::connect(to.host_port(), deadline, error);
+      auto stream = net::tcp_stream::connect(to.host_port(), ctx, error);
       if (!error) result = make_connection(std::move(stream));
     } else {
       error = std::make_error_code(std::errc::protocol_not_supported);

@@ -101,10 +101,7 @@ connection_ptr connect_tcp(const context& ctx, const url& to) {
   std::error_code error;
   if (to.scheme != "http") error = std::make_error_code(std::errc::protocol_not_supported);
   net::tcp_stream stream;
-  if (!error) {
-    stream =
-        net::tcp_stream::connect(to.host_port(), ctx.deadline().value_or(time_point::max()), error);
-  }
+  if (!error) stream = net::tcp_stream::connect(to.host_port(), ctx, error);
   if (error) throw std::system_error(error, "sley: connect to " + to.host_port());
   return make_connection(std::move(stream));
 }

@@ -399,9 +399,9 @@ GO_TEST(context, a_chain_may_be_any_number_deep) {
 
 GO_TEST(context, children_that_are_dropped_leave_nothing_with_their_parent) {
   auto [parent, cancel] = sley::with_cancel(context::background());
-  const std::weak_ptr<int> watched = [&parent = parent] {
+  const std::weak_ptr<int> watched = [&above = parent] {
     auto value = std::make_shared<int>(1);
-    auto [child, cancel_child] = sley::with_timeout(parent, 1h);
+    auto [child, cancel_child] = sley::with_timeout(above, 1h);
     const context below = sley::with_value(child, "k", value);
     return std::weak_ptr<int>(value);
   }();

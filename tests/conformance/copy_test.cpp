@@ -88,9 +88,9 @@ GO_TEST(copy, from_streams_to_streams) {
   expect_copied(a.server, fill, b.client, b.server);
   auto [c, d] = unix_stream::pair();
   tcp_pair e = connect_tcp();
-  const auto fill_unix = [&c = c] {
-    c.write_all(bytes_of(big));
-    c.shutdown_write();
+  const auto fill_unix = [&from = c] {
+    from.write_all(bytes_of(big));
+    from.shutdown_write();
   };
   expect_copied(d, fill_unix, e.client, e.server);
 }

@@ -172,10 +172,10 @@ GO_TEST(unix_datagram, comes_in_pairs) {
   const auto [a, b] = unix_datagram::pair();
   std::array<std::byte, 100> buffer;
   wait_group group;
-  group.go([&b = b] {
+  group.go([&other = b] {
     std::array<std::byte, 100> there;
-    const std::size_t n = b.receive(there);
-    b.send(std::span(there).first(n));
+    const std::size_t n = other.receive(there);
+    other.send(std::span(there).first(n));
   });
   let_others_run();
   a.send(bytes_of("there and back"));
@@ -186,8 +186,8 @@ GO_TEST(unix_datagram, comes_in_pairs) {
 // More than a queue holds: the senders wait, those that are connected and those that are not.
 GO_TEST(unix_datagram, nothing_is_lost_when_the_receiver_is_slow) {
   const unix_datagram to = unix_datagram::bind(fresh_path());
-  const int each = rounds(2'000);
-  const auto numbers = [each](auto send) {
+  constexpr int each = rounds(2'000);
+  const auto numbers = [](auto send) {
     for (int i = 0; i < each; ++i) send(std::as_bytes(std::span(&i, 1)));
   };
   wait_group group;

@@ -277,9 +277,9 @@ GO_TEST(process, wait_parks_and_any_number_may_wait) {
   EXPECT_FALSE(p.wait(in(5ms), error).exited());
   EXPECT_EQ(error, std::errc::timed_out);
   const auto [ctx, cancel] = sley::with_cancel(sley::context::background());
-  go_until_parked([&p, ctx = ctx, &waited] {
+  go_until_parked([&p, limit = ctx, &waited] {
     std::error_code canceled;
-    p.wait(ctx, canceled);
+    p.wait(limit, canceled);
     EXPECT_EQ(canceled, sley::context_errc::canceled);
     ++waited;
   });

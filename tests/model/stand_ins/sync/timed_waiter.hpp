@@ -20,11 +20,12 @@ inline void wait_list::push(list_waiter* w, bool) noexcept {
   last_ = w;
 }
 
-inline void wait_list::park(const char*, bool) {
+inline bool wait_list::park(const char*, bool) {
   list_waiter self;
   push(&self, false);
   lock_.release();
   RL_ASSERT(self.note.sleep());
+  return false;
 }
 
 inline std::size_t wait_list::choose(std::size_t count, chosen_waiters& chosen) noexcept {
