@@ -35,8 +35,9 @@ class SLEY_API mutex {
 #endif
 
   void lock() {
-    std::uint32_t unlocked = 0;
-    if (!state_.cas_acquire(unlocked, locked, "MX-1")) lock_slow(detail::no_deadline);
+    std::uint32_t seen = 0;
+    if (state_.cas_acquire(seen, locked, "MX-1")) return;
+    if ((seen & locked) != 0 || !try_lock()) lock_slow(detail::no_deadline);
   }
   // Never parks. False if somebody has it; never for another reason.
   bool try_lock() noexcept {
