@@ -85,8 +85,9 @@ GO_TEST(tcp, accept_passes_over_connections_that_have_gone) {
   }
 }
 
-// Descriptors run out, and come back. The sanitizer of undefined behaviour looks at an object by way
-// of a pipe when it first sees one of its kind: the library compares errors while there are none.
+// Descriptors run out, and come back. The sanitizer of undefined behaviour looks at an object by
+// way of a pipe when it first sees one of its kind: the library compares errors while there are
+// none.
 GO_TEST(tcp, accept_survives_a_shortage_of_descriptors) {
   EXPECT_EQ(std::error_code(EMFILE, std::system_category()), std::errc::too_many_files_open);
   const tcp_listener listener = tcp_listener::listen("127.0.0.1:0");
