@@ -9,52 +9,22 @@
 #pragma once
 
 #include <sley/context.hpp>
+#include <sley/detail/stream_connection.hpp>
 #include <sley/http.hpp>
 #include <sley/net.hpp>
 #include <sley/time.hpp>
 #include <sley/tls.hpp>
 
 #include <chrono>
-#include <cstddef>
 #include <functional>
 #include <memory>
-#include <span>
 #include <system_error>
 #include <utility>
 
 namespace sley::http {
 
-namespace detail {
-
-class tls_connection final : public connection {
- public:
-  explicit tls_connection(net::tls_stream stream) noexcept : stream_(std::move(stream)) {}
-
-  std::size_t read_some(std::span<std::byte> buffer, std::error_code& error) override {
-    return stream_.read_some(buffer, error);
-  }
-  void write_all(std::span<const iovec> buffers, std::error_code& error) override {
-    stream_.write_all(buffers, error);
-  }
-  void set_read_deadline(time_point when) override { stream_.set_read_deadline(when); }
-  void set_write_deadline(time_point when) override { stream_.set_write_deadline(when); }
-  void shutdown_write(std::error_code& error) override { stream_.shutdown_write(error); }
-  void close() noexcept override {
-    std::error_code ignored;
-    stream_.close(ignored);
-  }
-  net::endpoint remote() const override { return stream_.remote(); }
-  net::endpoint local() const override { return stream_.local(); }
-  bool is_encrypted() const noexcept override { return true; }
-
- private:
-  net::tls_stream stream_;
-};
-
-}  // namespace detail
-
 inline connection_ptr make_connection(net::tls_stream stream) {
-  return std::make_unique<detail::tls_connection>(std::move(stream));
+  return std::make_unique<detail::stream_connection<net::tls_stream, true>>(std::move(stream));
 }
 
 // For server_options::connect. A client whose handshake fails, or takes longer than that, is left

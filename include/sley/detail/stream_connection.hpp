@@ -1,0 +1,40 @@
+// A net::stream, or a net::tls_stream, as what HTTP runs over.
+#pragma once
+
+#include <sley/http/connection.hpp>
+#include <sley/net.hpp>
+
+#include <cstddef>
+#include <span>
+#include <system_error>
+#include <utility>
+
+namespace sley::http::detail {
+
+template <class Stream, bool encrypted>
+class stream_connection final : public connection {
+ public:
+  explicit stream_connection(Stream stream) noexcept : stream_(std::move(stream)) {}
+
+  std::size_t read_some(std::span<std::byte> buffer, std::error_code& error) override {
+    return stream_.read_some(buffer, error);
+  }
+  void write_all(std::span<const iovec> buffers, std::error_code& error) override {
+    stream_.write_all(buffers, error);
+  }
+  void set_read_deadline(time_point when) override { stream_.set_read_deadline(when); }
+  void set_write_deadline(time_point when) override { stream_.set_write_deadline(when); }
+  void shutdown_write(std::error_code& error) override { stream_.shutdown_write(error); }
+  void close() noexcept override {
+    std::error_code ignored;
+    stream_.close(ignored);
+  }
+  net::endpoint remote() const override { return stream_.remote(); }
+  net::endpoint local() const override { return stream_.local(); }
+  bool is_encrypted() const noexcept override { return encrypted; }
+
+ private:
+  Stream stream_;
+};
+
+}  // namespace sley::http::detail
