@@ -12,3 +12,16 @@ if(SLEY_HTTP AND NOT has_boost)
 elseif(NOT SLEY_HTTP)
   message(STATUS "sley: without <sley/http.hpp> (SLEY_HTTP is off, or Boost's headers are not there)")
 endif()
+
+# zlib, for compress() and what a client undoes. Without it bodies go as they are.
+find_package(ZLIB QUIET GLOBAL)
+option(SLEY_GZIP "gzip in <sley/http.hpp>, by zlib" ${ZLIB_FOUND})
+if(SLEY_GZIP AND NOT ZLIB_FOUND)
+  message(FATAL_ERROR "sley: SLEY_GZIP needs zlib (Debian: zlib1g-dev)")
+endif()
+# Where it is linked: by programs that use it only, as most of them have no HTTP.
+set(SLEY_GZIP_LIBRARY "")
+if(SLEY_HTTP AND SLEY_GZIP)
+  set(SLEY_GZIP_LIBRARY -Wl,--push-state,--as-needed
+    $<BUILD_INTERFACE:ZLIB::ZLIB> $<INSTALL_INTERFACE:-lz> -Wl,--pop-state)
+endif()

@@ -1,47 +1,18 @@
 // Whatever bytes a client sends, the server answers with whole responses or ends the connection,
 // and how the bytes are cut into reads makes no difference. Run by `./dev fuzz http_request
 // SECONDS`.
+#include "memory_connection.hpp"
+
 #include <sley/http.hpp>
 
 #include <algorithm>
 #include <cstdint>
-#include <cstdio>
 #include <cstdlib>
-#include <cstring>
+#include <memory>
 #include <string>
 #include <string_view>
 
-#include <sys/uio.h>
-
 namespace {
-
-// Gives out its text in pieces, then the end; keeps what is written.
-class memory_connection final : public sley::http::connection {
- public:
-  memory_connection(std::string_view text, std::size_t piece, std::string& written)
-      : text_(text), piece_(piece), written_(written) {}
-
-  std::size_t read_some(std::span<std::byte> buffer, std::error_code&) override {
-    const std::size_t n = std::min({buffer.size(), text_.size(), piece_});
-    if (n > 0) std::memcpy(buffer.data(), text_.data(), n);
-    text_.remove_prefix(n);
-    return n;
-  }
-  void write_all(std::span<const iovec> buffers, std::error_code&) override {
-    for (const iovec& b : buffers) written_.append(static_cast<const char*>(b.iov_base), b.iov_len);
-  }
-  void set_read_deadline(sley::time_point) override {}
-  void set_write_deadline(sley::time_point) override {}
-  void shutdown_write(std::error_code&) override {}
-  void close() noexcept override {}
-  sley::net::endpoint remote() const override { return {}; }
-  sley::net::endpoint local() const override { return {}; }
-
- private:
-  std::string_view text_;
-  const std::size_t piece_;
-  std::string& written_;
-};
 
 void read_and_tell(sley::http::request& in, sley::http::response& out) {
   std::string text(in.method());
@@ -62,6 +33,7 @@ void upgrade(sley::http::request& in, sley::http::response& out) {
 
 sley::http::router routes() {
   sley::http::router r;
+  r.use(sley::http::compress({.least_bytes = 64}));
   r.handle("", "/{path...}", read_and_tell);
   r.handle("", "/ws", upgrade);
   r.get("/a/{b}/c", [](sley::http::request& in, sley::http::response& out) {
@@ -88,7 +60,7 @@ std::string serve(std::string_view text, std::size_t piece) {
                  .body_bytes = 8192,
                  .on_error = [](const sley::http::request*, std::exception_ptr) {}});
   std::string written;
-  server.serve(std::make_unique<memory_connection>(text, piece, written));
+  server.serve(std::make_unique<sley_fuzz::memory_connection>(text, piece, &written));
   return without_dates(written);
 }
 
@@ -101,10 +73,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string whole = serve(text, SIZE_MAX);
   const std::string pieces = serve(text, piece);
   if (!whole.empty() && !whole.starts_with("HTTP/1.1 ")) std::abort();
-  if (whole != pieces) {
-    std::fprintf(stderr, "at once:\n%s\nin pieces of %zu:\n%s\n", whole.c_str(), piece,
-                 pieces.c_str());
-    std::abort();
-  }
+  sley_fuzz::expect_same(whole, pieces, piece);
   return 0;
 }

@@ -18,6 +18,7 @@
 
 #include <sley/http/body.hpp>
 #include <sley/http/client.hpp>
+#include <sley/http/compression.hpp>
 #include <sley/http/connection.hpp>
 #include <sley/http/error.hpp>
 #include <sley/http/fields.hpp>

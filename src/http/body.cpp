@@ -32,9 +32,12 @@ std::string body_reader::read_all(std::size_t limit, std::error_code& error) {
     return text;
   }
   for (;;) {  // ends with the body, its limit or the connection
-    const std::uint64_t announced = length().value_or(most_room);
-    const std::size_t room = std::clamp<std::size_t>(done, first_room, most_room);
-    text.resize(done + std::min<std::size_t>(room, announced > done ? announced - done : 1));
+    std::size_t room = std::clamp<std::size_t>(done, first_room, most_room);
+    // Behind the length that was announced one byte is enough to see the end.
+    if (const auto all = length()) {
+      room = std::min<std::size_t>(room, *all > done ? *all - done : 1);
+    }
+    text.resize(done + room);
     const auto bytes = std::as_writable_bytes(std::span(text)).subspan(done);
     const std::size_t n = read_some(bytes, error);
     done += n;

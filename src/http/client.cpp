@@ -81,6 +81,9 @@ const url& client_response::url() const noexcept {
 net::endpoint client_response::remote() const {
   return exchange_ ? exchange_->remote() : net::endpoint();
 }
+bool client_response::is_uncompressed() const noexcept {
+  return exchange_ && exchange_->is_unpacked();
+}
 body_reader& client_response::body() noexcept { return *exchange_; }
 
 // ---- the client ----

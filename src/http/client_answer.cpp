@@ -4,8 +4,6 @@
 
 #include <sley/http/error.hpp>
 
-#include <algorithm>
-#include <cstring>
 #include <mutex>
 
 namespace sley::http::detail {
@@ -82,83 +80,49 @@ void exchange::begin_body() {
   const bool has_body = hop_.method != "HEAD" && status != 204 && status != 304;
   if (!has_body) head_.body.length = 0;
   if (!has_body) head_.body.is_chunked = false;
-  body_left_ = head_.body.length.value_or(0);
-  body_limit_ = options_.body_bytes;
-  if (head_.body.is_chunked) chunks_.emplace();
-  is_body_done_ = head_.body.length == 0;
-  if (is_body_done_) let_go(true);
+  body_.begin(head_.body, options_.body_bytes, options_.header_bytes);
+  if (body_.is_done()) return let_go(true);
+  if (asks_for_gzip(hop_, options_)) begin_unpacking();
 }
 
-std::optional<std::uint64_t> exchange::length() const noexcept { return head_.body.length; }
+// From Go's persistConn.readLoop.
+void exchange::begin_unpacking() {
+  const auto codings = head_.headers.all("Content-Encoding");
+  if (codings.size() != 1 || !equals_ignoring_case(codings[0], "gzip")) return;
+  unpacked_ = std::make_unique<unpacked_body>(options_.body_bytes);
+  set_limit(options_.body_bytes);
+  head_.headers.erase("Content-Encoding");
+  head_.headers.erase("Content-Length");
+}
 
-const fields& exchange::trailers() const noexcept {
-  static const fields none;
-  return chunks_ ? chunks_->trailers() : none;
+std::optional<std::uint64_t> exchange::length() const noexcept {
+  return unpacked_ ? std::nullopt : body_.length();
+}
+
+void exchange::set_limit(std::uint64_t bytes) noexcept {
+  if (unpacked_) unpacked_->set_limit(bytes);
+  body_.set_limit(unpacked_ ? unpacked_body::packed_limit(bytes) : bytes);
 }
 
 std::size_t exchange::do_read(std::span<std::byte> buffer, std::error_code& error) {
-  error = body_error_;
-  if (error || is_body_done_) return 0;
-  const std::uint64_t allowed = body_limit_ - std::min(body_limit_, body_read_);
-  if (body_left_ > allowed) error = errc::body_too_large;
-  // One byte more than is allowed tells whether there is more.
-  if (allowed < buffer.size()) buffer = buffer.first(allowed + 1);
+  if (!unpacked_) return read_body(buffer, error);
+  return unpacked_->read(buffer, error, [this](auto room, auto& e) { return read_body(room, e); });
+}
+
+// As it comes.
+std::size_t exchange::read_body(std::span<std::byte> buffer, std::error_code& error) {
   std::size_t n = 0;
-  if (!error) {
-    n = chunks_             ? read_chunks(buffer, error)
-        : head_.body.length ? read_known_length(buffer, error)
-                            : read_to_end(buffer, error);
+  if (body_.begin_read(error)) {
+    n = body_.read(lease_->input, buffer, error,
+                   [this](auto room, auto& e) { return read_from_peer(room, e); });
     if (hop_.ctx.error()) error = hop_.ctx.error();
+    body_.end_read(error);
   }
-  body_read_ += n;
-  if (!error && n > allowed) error = errc::body_too_large;
-  body_error_ = error;
-  if (error || is_body_done_) let_go(!error);
+  if (error || body_.is_done()) let_go(!error);
   return error ? 0 : n;
 }
 
-std::size_t exchange::read_known_length(std::span<std::byte> buffer, std::error_code& error) {
-  const std::size_t n =
-      read_from_peer(buffer.first(std::min<std::uint64_t>(buffer.size(), body_left_)), error);
-  if (n == 0 && !error) error = errc::incomplete;
-  body_left_ -= n;
-  is_body_done_ = body_left_ == 0;
-  return n;
-}
-
-std::size_t exchange::read_to_end(std::span<std::byte> buffer, std::error_code& error) {
-  const std::size_t n = read_from_peer(buffer, error);
-  is_body_done_ = n == 0 && !error;
-  return n;
-}
-
-std::size_t exchange::read_chunks(std::span<std::byte> buffer, std::error_code& error) {
-  input_buffer& input = lease_->input;
-  for (;;) {  // ends: the sizes of chunks and the trailers have to fit into a head's room
-    const chunk_decoder::progress p = chunks_->decode(input.text(), buffer, error);
-    input.consume(p.consumed);
-    is_body_done_ = p.is_done;
-    if (error || p.is_done || p.produced > 0) return p.produced;
-    if (input.size() > options_.header_bytes) error = errc::malformed;
-    if (error) return 0;
-    const std::size_t n = read_more(input.room(), error);
-    input.add(n);
-    if (n == 0 && !error) error = errc::incomplete;
-    if (error) return 0;
-  }
-}
-
-// What is in the input already, or what comes.
 std::size_t exchange::read_from_peer(std::span<std::byte> buffer, std::error_code& error) {
-  input_buffer& input = lease_->input;
-  const std::size_t n = std::min(buffer.size(), input.size());
-  if (n == 0) return read_more(buffer, error);
-  std::memcpy(buffer.data(), input.text().data(), n);
-  input.consume(n);
-  return n;
-}
-
-std::size_t exchange::read_more(std::span<std::byte> buffer, std::error_code& error) {
   if (is_dropped_) {
     error = std::make_error_code(std::errc::operation_canceled);
     return 0;

@@ -193,7 +193,7 @@ exchange::~exchange() {
   std::array<std::byte, 4096> rest;
   std::error_code error;
   try {
-    while (do_read(rest, error) > 0) {
+    while (read_body(rest, error) > 0) {
     }
   } catch (const std::bad_alloc&) {  // then it is closed
   }

@@ -2,7 +2,9 @@
 #pragma once
 
 #include "http/client_pool.hpp"
+#include "http/incoming_body.hpp"
 #include "http/parser.hpp"
+#include "http/unpacked_body.hpp"
 
 #include <sley/chan.hpp>
 #include <sley/context.hpp>
@@ -43,6 +45,7 @@ struct client_access {
 
 // The head of a request: client_head.cpp.
 std::string make_request_head(const hop& h, const client_options& options);
+bool asks_for_gzip(const hop& h, const client_options& options);
 
 // A larger body, one of a source, and one that has to wait are sent by a goroutine of their own,
 // while the caller's reads: a server may answer before it has read all. The goroutine ends before
@@ -60,6 +63,7 @@ class exchange final : public body_reader {
 
   const response_head& head() const noexcept { return head_; }
   const url& from() const noexcept { return hop_.to; }
+  bool is_unpacked() const noexcept { return unpacked_ != nullptr; }
   net::endpoint remote() const { return lease_ ? lease_->transport->remote() : net::endpoint(); }
 
  private:
@@ -80,15 +84,12 @@ class exchange final : public body_reader {
   void fail(std::error_code& error);
   void explain(std::error_code& error) const noexcept;
   void begin_body();
-  void end_body();
+  void begin_unpacking();
   std::size_t do_read(std::span<std::byte> buffer, std::error_code& error) override;
+  std::size_t read_body(std::span<std::byte> buffer, std::error_code& error);
   std::optional<std::uint64_t> length() const noexcept override;
-  void set_limit(std::uint64_t bytes) noexcept override { body_limit_ = bytes; }
-  const fields& trailers() const noexcept override;
-  std::size_t read_known_length(std::span<std::byte> buffer, std::error_code& error);
-  std::size_t read_chunks(std::span<std::byte> buffer, std::error_code& error);
-  std::size_t read_to_end(std::span<std::byte> buffer, std::error_code& error);
-  std::size_t read_more(std::span<std::byte> buffer, std::error_code& error);
+  void set_limit(std::uint64_t bytes) noexcept override;
+  const fields& trailers() const noexcept override { return body_.trailers(); }
 
   bool is_all_sent();
   void cut() noexcept;
@@ -114,12 +115,8 @@ class exchange final : public body_reader {
   const bool is_reused_;    // the connection has served before
   bool has_bytes_ = false;  // of an answer
   bool is_dropped_ = false;
-  std::uint64_t body_left_ = 0;  // with a known length
-  std::uint64_t body_read_ = 0;
-  std::uint64_t body_limit_ = 0;
-  bool is_body_done_ = true;
-  std::error_code body_error_;
-  std::optional<chunk_decoder> chunks_;
+  incoming_body body_;
+  std::unique_ptr<unpacked_body> unpacked_;  // what body_ becomes, if it is packed
 };
 
 }  // namespace sley::http::detail

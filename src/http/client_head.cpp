@@ -1,5 +1,6 @@
 // The head of a client's request, which says how its body comes.
 #include "http/client_exchange.hpp"
+#include "http/gzip.hpp"
 #include "http/text.hpp"
 
 namespace sley::http::detail {
@@ -25,6 +26,12 @@ void append_framing(std::string& to, const hop& h) {
 
 }  // namespace
 
+// A part of a packed body could not be unpacked, and a HEAD may tell of the whole one.
+bool asks_for_gzip(const hop& h, const client_options& options) {
+  return options.decompress && has_gzip() && h.method != "HEAD" &&
+         !h.headers.contains("Accept-Encoding") && !h.headers.contains("Range");
+}
+
 std::string make_request_head(const hop& h, const client_options& options) {
   std::string head = h.method + ' ' + h.to.target + " HTTP/1.1\r\n";
   if (!h.headers.contains("Host")) append_field(head, "Host", h.to.host_header());
@@ -32,6 +39,7 @@ std::string make_request_head(const hop& h, const client_options& options) {
   if (!options.user_agent.empty() && !h.headers.contains("User-Agent")) {
     append_field(head, "User-Agent", options.user_agent);
   }
+  if (asks_for_gzip(h, options)) append_field(head, "Accept-Encoding", "gzip");
   append_framing(head, h);
   return head += "\r\n";
 }

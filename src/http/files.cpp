@@ -1,6 +1,7 @@
 // The file server: which file, whether the client has it already, which part of it.
 #include <sley/http/files.hpp>
 
+#include "http/content_coding.hpp"
 #include "http/file_opener.hpp"
 #include "http/text.hpp"
 
@@ -95,16 +96,6 @@ std::optional<part> wanted_part(const request& in, const facts& f) {
   return part{*first, (has_last ? std::min(*last, f.size - 1) : f.size - 1) - *first + 1};
 }
 
-bool accepts_gzip(const request& in) {
-  return any_in_list(in.header("Accept-Encoding"), [](std::string_view element) {
-    const std::size_t semicolon = element.find(';');
-    const std::string_view q =
-        semicolon == std::string_view::npos ? "" : trim(element.substr(semicolon + 1));
-    return equals_ignoring_case(trim(element.substr(0, semicolon)), "gzip") &&
-           !(q.starts_with("q=0") && q.find_first_not_of("q=0.") == std::string_view::npos);
-  });
-}
-
 }  // namespace
 
 class file_tree {
@@ -129,8 +120,9 @@ class file_tree {
     if (options_.precompressed) {
       out.headers().add("Vary", "Accept-Encoding");
       struct stat packed_status = {};
-      const opened_file packed =
-          accepts_gzip(in) ? open_below(root_, name + ".gz", packed_status) : opened_file();
+      const opened_file packed = prefers_gzip(in.headers())
+                                     ? open_below(root_, name + ".gz", packed_status)
+                                     : opened_file();
       if (S_ISREG(packed_status.st_mode)) {
         out.headers().set("Content-Encoding", "gzip");
         return serve_file(in, out, packed.get(), packed_status, name);

@@ -211,16 +211,17 @@ class chunk_decoder::sink final : public basic_sink<true> {
     output_ = output;
     progress p;
     beast_error problem;
-    while (!is_done() && p.consumed < input.size()) {  // each round consumes something, or ends it
+    while (!is_broken_ && !is_done() && p.consumed < input.size()) {  // ends: consumes or breaks
       const std::size_t n = put(buffer_of(input.substr(p.consumed)), problem);
       p.consumed += n;
       if (problem || n == 0) break;
     }
     if (problem && problem != beast::http::error::need_more &&
         problem != beast::http::error::need_buffer) {
-      error = errc::malformed;
+      is_broken_ = true;
     }
     p.produced = output.size() - output_.size();
+    if (is_broken_ && p.produced == 0) error = errc::malformed;
     p.is_done = is_done();
     return p;
   }
@@ -250,6 +251,7 @@ class chunk_decoder::sink final : public basic_sink<true> {
 
   std::span<std::byte> output_;
   fields trailers_;
+  bool is_broken_ = false;
   bool is_in_trailers_ = false;  // not in the head that puts the parser into its state
 };
 

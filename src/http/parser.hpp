@@ -53,7 +53,8 @@ class chunk_decoder {
     std::size_t produced = 0;
     bool is_done = false;  // the last chunk and the trailers were consumed
   };
-  // errc::malformed is the end of it.
+  // errc::malformed is the end of it, told once all before it was handed out: what the reader sees
+  // must not depend on how the bytes come.
   progress decode(std::string_view input, std::span<std::byte> output, std::error_code& error);
   const fields& trailers() const noexcept;
 

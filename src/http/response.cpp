@@ -1,12 +1,16 @@
 #include <sley/http/response.hpp>
 
+#include "http/body_encoder.hpp"
 #include "http/session.hpp"
 #include "http/text.hpp"
 
 #include <sley/http/error.hpp>
 
+#include <algorithm>
 #include <array>
+#include <optional>
 #include <stdexcept>
+#include <utility>
 
 #include <sys/uio.h>
 
@@ -18,6 +22,8 @@ constexpr std::size_t buffer_bytes = 8 << 10;
 constexpr std::size_t worth_copying = 1 << 10;  // instead of one more buffer in a system call
 
 bool allows_body(int status) noexcept { return status != 204 && status != 304; }
+
+using then = detail::body_encoder::then;
 
 iovec piece(std::string_view text) noexcept {
   return {const_cast<char*>(text.data()), text.size()};
@@ -36,6 +42,9 @@ void throw_if(const std::error_code& error) {
 }
 
 }  // namespace
+
+response::response(detail::session& session) noexcept : session_(session) {}
+response::~response() = default;
 
 // ---- what a handler does ----
 
@@ -66,12 +75,14 @@ void response::write(std::string_view text, std::error_code& error) {
   if (text.empty()) return;
   if (!allows_body(status_)) throw_no_body();
   body_bytes_ += text.size();
-  if (pending_.size() + text.size() <= buffer_bytes) {
+  const bool is_encoded = encoder_ && is_head_sent_;
+  if (!is_encoded && pending_.size() + text.size() <= buffer_bytes) {
     pending_.append(text);
     return;
   }
   if (!is_head_sent_) make_head(false);
   if (has_length_ && body_bytes_ > length_) throw_wrong_length();
+  if (encoder_) return write_encoded(text, error);
   send_pending(text, false, error);
 }
 
@@ -89,6 +100,7 @@ void response::write(std::span<const std::byte> bytes) { write(text_of(bytes)); 
 void response::flush(std::error_code& error) {
   error.clear();
   if (!is_head_sent_) make_head(false);
+  if (encoder_) encoder_->encode({}, then::pause, pending_);
   send_pending({}, false, error);
 }
 
@@ -128,6 +140,7 @@ void response::begin(bool is_for_head) noexcept {
   trailers_.clear();
   head_.clear();
   pending_.clear();
+  encoder_.reset();
 }
 
 // How the body's end is told (RFC 9112, 6.3), and the head that says so, into head_.
@@ -143,7 +156,9 @@ void response::make_head(bool is_body_complete) {
     has_length_ = true;
     length_ = *length;
   }
-  const bool is_open = !has_length_ && !is_body_complete && allows_body(status_);
+  const bool is_encoded = encoder_ && begin_encoding(is_body_complete);
+  const bool has_length = has_length_ && !is_encoded;
+  const bool is_open = !has_length && !is_body_complete && allows_body(status_);
   is_chunked_ = is_open && !session_.is_http_1_0();
   if (is_open && !is_chunked_) session_.close_after_this();
 
@@ -152,15 +167,29 @@ void response::make_head(bool is_body_complete) {
   if (!headers_.contains("Date")) head_.append(session_.date_line());
   if (is_chunked_) {
     head_.append("Transfer-Encoding: chunked\r\n");
-  } else if (is_body_complete && !has_length_ && allows_body(status_) &&
+  } else if (is_body_complete && !has_length && allows_body(status_) &&
              (!is_for_head_ || body_bytes_ > 0)) {  // to HEAD a handler need not make the body
     head_.append("Content-Length: ");
-    detail::append_decimal(head_, body_bytes_);
+    detail::append_decimal(head_, pending_.size());
     head_.append("\r\n");
   }
   append_connection();
   head_.append("\r\n");
   is_head_sent_ = true;
+}
+
+// Whether the body that follows is encoded; pending_ is, then.
+bool response::begin_encoding(bool is_body_complete) {
+  std::optional<std::uint64_t> length;
+  if (is_body_complete) length = body_bytes_;
+  if (has_length_) length = length_;
+  const bool is_encoded = encoder_->begin(status_, length, headers_);
+  if (is_encoded) {
+    const std::string plain = std::exchange(pending_, {});
+    encoder_->encode(plain, is_body_complete ? then::end : then::more, pending_);
+  }
+  if (!is_encoded || is_body_complete || is_for_head_) encoder_.reset();
+  return is_encoded;
 }
 
 void response::append_status_line() {
@@ -180,6 +209,16 @@ void response::append_connection() {
     head_.append("Connection: close\r\n");
   } else if (session_.is_http_1_0()) {
     head_.append("Connection: keep-alive\r\n");
+  }
+}
+
+// In steps, so that what waits to be sent stays small.
+void response::write_encoded(std::string_view text, std::error_code& error) {
+  constexpr std::size_t step = 64 << 10;
+  while (!text.empty() && !error) {
+    encoder_->encode(text.substr(0, step), then::more, pending_);
+    text.remove_prefix(std::min(text.size(), step));
+    if (pending_.size() > buffer_bytes) send_pending({}, false, error);
   }
 }
 
@@ -221,6 +260,7 @@ void response::finish() {
     is_head_sent_ = was_sent;  // there still can be another answer
     throw_wrong_length();
   }
+  if (encoder_) encoder_->encode({}, then::end, pending_);
   std::error_code error;
   send_pending({}, true, error);
   throw_if(error);

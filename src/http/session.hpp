@@ -2,6 +2,7 @@
 #pragma once
 
 #include "http/head_scanner.hpp"
+#include "http/incoming_body.hpp"
 #include "http/input_buffer.hpp"
 #include "http/late_deadline.hpp"
 #include "http/parser.hpp"
@@ -88,11 +89,9 @@ class session final : private body_reader {
   void end_body();
   bool can_end_body() const noexcept;
   std::size_t do_read(std::span<std::byte> buffer, std::error_code& error) override;
-  std::optional<std::uint64_t> length() const noexcept override;
-  void set_limit(std::uint64_t bytes) noexcept override { body_limit_ = bytes; }
-  const fields& trailers() const noexcept override;
-  std::size_t read_known_length(std::span<std::byte> buffer, std::error_code& error);
-  std::size_t read_chunks(std::span<std::byte> buffer, std::error_code& error);
+  std::optional<std::uint64_t> length() const noexcept override { return body_.length(); }
+  void set_limit(std::uint64_t bytes) noexcept override { body_.set_limit(bytes); }
+  const fields& trailers() const noexcept override { return body_.trailers(); }
   std::size_t read_from_peer(std::span<std::byte> buffer, std::error_code& error);
   void ask_to_continue(std::error_code& error);
 
@@ -116,13 +115,8 @@ class session final : private body_reader {
   std::time_t date_second_ = 0;
   std::string date_line_;  // of that second
 
-  std::uint64_t body_left_ = 0;  // with a known length
-  std::uint64_t body_read_ = 0;
-  std::uint64_t body_limit_ = 0;
-  bool is_body_done_ = true;
+  incoming_body body_;
   bool must_ask_ = false;  // the client waits for "100 Continue"
-  std::error_code body_error_;
-  std::optional<chunk_decoder> chunks_;
 
   std::optional<context> context_;  // since it was asked for
   cancel_function cancel_;

@@ -37,13 +37,14 @@ void session::call_handler() {
 // Of what the handler called. If that was its own connection nobody has to hear of it but the peer.
 void session::answer_failure(const std::system_error& e) {
   if (is_broken_ || is_handed_over_) return;
-  if (!body_error_ || e.code() != body_error_) {
+  const std::error_code& body_error = body_.error();
+  if (!body_error || e.code() != body_error) {
     report(std::current_exception());
     return answer_instead(500, reason_phrase(500), {});
   }
   int status = 400;
-  if (body_error_ == errc::body_too_large) status = 413;
-  if (body_error_ == std::errc::timed_out) status = 408;
+  if (body_error == errc::body_too_large) status = 413;
+  if (body_error == std::errc::timed_out) status = 408;
   answer_instead(status, reason_phrase(status), {});
 }
 

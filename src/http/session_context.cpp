@@ -18,7 +18,7 @@ const context& session::get_context() {
     auto [ctx, cancel] = with_cancel(context::background());
     context_ = std::move(ctx);
     cancel_ = std::move(cancel);
-    if (is_body_done_) begin_watching();
+    if (body_.is_done()) begin_watching();
   }
   return *context_;
 }

@@ -119,6 +119,16 @@ GO_TEST(client_peer, refuses_heads_that_are_too_large) {
   EXPECT_EQ(error_for(many), errc::head_too_large);
 }
 
+GO_TEST(client_peer, refuses_trailers_that_are_too_large) {
+  const std::string chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
+  const auto trailer = [](std::size_t size) {
+    return "1\r\na\r\n0\r\nX: " + std::string(size, 'x') + "\r\n\r\n";
+  };
+  EXPECT_EQ(body_for(chunked + trailer(4000)), "a");
+  EXPECT_EQ(error_for(chunked + trailer(4200)), errc::malformed);
+  EXPECT_EQ(error_for(chunked + trailer(100'000)), errc::malformed);
+}
+
 GO_TEST(client_peer, sees_answers_that_end_too_soon) {
   EXPECT_EQ(error_for(""), errc::incomplete);
   EXPECT_EQ(error_for("HTTP/1.1 200 OK\r\nContent-"), errc::incomplete);

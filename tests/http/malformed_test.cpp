@@ -12,6 +12,7 @@ using sley::http::response;
 using sley_test::count_of;
 using sley_test::get;
 using sley_test::has;
+using sley_test::post;
 using sley_test::running_server;
 using sley_test::status_of;
 
@@ -40,10 +41,6 @@ void expect_refusals(const std::vector<bad_request>& all) {
     EXPECT_EQ(count_of(answer, "HTTP/1.1 "), 1) << bytes << "\n" << answer;
     EXPECT_TRUE(has(answer, "Connection: close\r\n")) << bytes << "\n" << answer;
   }
-}
-
-std::string post(std::string_view headers, std::string_view body) {
-  return "POST /p HTTP/1.1\r\nHost: test\r\n" + std::string(headers) + "\r\n" + std::string(body);
 }
 
 }  // namespace

@@ -17,6 +17,8 @@ using sley_test::count_of;
 using sley_test::eventually;
 using sley_test::get;
 using sley_test::has;
+using sley_test::hello;
+using sley_test::post;
 using sley_test::read_exactly;
 using sley_test::read_head;
 using sley_test::read_to_end;
@@ -26,15 +28,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-void hello(request&, response& out) { out.send(200, "text/plain", "hello"); }
-
-void echo(request& in, response& out) { out.send(200, "text/plain", in.body().read_all()); }
-
 sley::time_point in(std::chrono::nanoseconds d) { return std::chrono::steady_clock::now() + d; }
-
-std::string post(std::string_view headers, std::string_view body) {
-  return "POST /p HTTP/1.1\r\nHost: test\r\n" + std::string(headers) + "\r\n" + std::string(body);
-}
 
 }  // namespace
 
@@ -51,7 +45,7 @@ GO_TEST(server_limits, limits_heads) {
 }
 
 GO_TEST(server_limits, limits_bodies) {
-  const running_server web(echo, {.body_bytes = 10});
+  const running_server web(sley_test::echo_body, {.body_bytes = 10});
   EXPECT_EQ(status_of(web.exchange(post("Content-Length: 10\r\n", "0123456789"))), 200);
   EXPECT_EQ(status_of(web.exchange(post("Content-Length: 11\r\n", "0123456789a"))), 413);
   const std::string chunked = "Transfer-Encoding: chunked\r\n";
@@ -60,6 +54,29 @@ GO_TEST(server_limits, limits_bodies) {
   const std::string refused =
       web.exchange(post("Expect: 100-continue\r\nContent-Length: 11\r\n", ""));
   EXPECT_EQ(status_of(refused), 413);
+}
+
+// Whether they come at once or in pieces.
+GO_TEST(server_limits, limits_trailers_and_chunk_sizes) {
+  const running_server web(sley_test::echo_body, {.header_bytes = 2000});
+  const auto status_for = [&](std::string_view before, std::size_t size, std::string_view after) {
+    const auto s = web.connect();
+    const std::string all =
+        post("Transfer-Encoding: chunked\r\n", std::string(before).append(size, 'x').append(after));
+    const std::size_t cut = size % 2 == 0 ? all.size() : all.size() - size / 2;
+    s.write_all(bytes_of(all.substr(0, cut)));
+    sley::this_goroutine::yield();
+    std::error_code error;
+    s.write_all(bytes_of(all.substr(cut)), error);
+    return status_of(read_to_end(s));
+  };
+  for (const std::size_t size : {1900U, 1901U}) {
+    EXPECT_EQ(status_for("1\r\na\r\n0\r\nX: ", size, "\r\n\r\nGET / HTTP/1.0\r\n\r\n"), 200);
+  }
+  for (const std::size_t size : {2000U, 2001U, 3500U, 3501U}) {
+    EXPECT_EQ(status_for("1\r\na\r\n0\r\nX: ", size, "\r\n\r\n"), 400);
+    EXPECT_EQ(status_for("1;x=", size, "\r\na\r\n0\r\n\r\n"), 400);
+  }
 }
 
 GO_TEST(server_limits, a_handler_sets_its_own_limit) {
@@ -88,7 +105,7 @@ GO_TEST(server_limits, ends_slow_heads_and_idle_connections) {
 }
 
 GO_TEST(server_limits, ends_slow_bodies) {
-  const running_server web(echo, {.read_timeout = 50ms});
+  const running_server web(sley_test::echo_body, {.read_timeout = 50ms});
   const auto s = web.connect();
   s.write_all(bytes_of(post("Content-Length: 3\r\n", "a")));
   EXPECT_EQ(status_of(read_to_end(s)), 408);

@@ -11,6 +11,8 @@ using sley_test::count_of;
 using sley_test::eventually;
 using sley_test::get;
 using sley_test::has;
+using sley_test::hello;
+using sley_test::post;
 using sley_test::read_exactly;
 using sley_test::read_head;
 using sley_test::read_to_end;
@@ -20,14 +22,6 @@ using sley_test::status_of;
 namespace {
 
 using namespace std::string_literals;
-
-void hello(request&, response& out) { out.send(200, "text/plain", "hello"); }
-
-void echo(request& in, response& out) { out.send(200, "text/plain", in.body().read_all()); }
-
-std::string post(std::string_view headers, std::string_view body) {
-  return "POST /p HTTP/1.1\r\nHost: test\r\n" + std::string(headers) + "\r\n" + std::string(body);
-}
 
 // Undoes chunks, trusting them.
 std::string unchunk(std::string_view body) {
@@ -147,7 +141,7 @@ GO_TEST(server, closes_when_asked_to) {
 // ---- bodies ----
 
 GO_TEST(server, reads_bodies_of_both_framings) {
-  const running_server web(echo);
+  const running_server web(sley_test::echo_body);
   std::string large(300'000, 'x');
   for (std::size_t i = 0; i < large.size(); i += 7) large[i] = 'y';
   EXPECT_EQ(body_of(web.exchange(post("Content-Length: 300000\r\n", large))), large);

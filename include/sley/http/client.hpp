@@ -65,9 +65,9 @@ class SLEY_API request_body {
 struct client_request {
   std::string method = "GET";  // not CONNECT
   std::string url;             // "http://host/path"
-  // Host, User-Agent and Connection are seen to if they are not set, Content-Length and
-  // Transfer-Encoding always. With "Expect: 100-continue" the body waits until the server asks for
-  // it.
+  // Host, User-Agent, Accept-Encoding and Connection are seen to if they are not set,
+  // Content-Length and Transfer-Encoding always. With "Expect: 100-continue" the body waits until
+  // the server asks for it.
   fields headers = {};
   request_body body = {};
   // When it ends, so does the request, up to the last byte of the answer.
@@ -91,6 +91,9 @@ class SLEY_API client_response {
   std::string_view header(std::string_view name) const noexcept { return headers().get(name); }
   const http::url& url() const noexcept;  // where it came from, behind redirects
   net::endpoint remote() const;           // of nothing once the body was read
+  // The body came with gzip, which is undone while it is read; the header does not tell of it any
+  // more, nor of the length. From Go's Response.Uncompressed.
+  bool is_uncompressed() const noexcept;
 
   // As long as the response, and not of nothing. Its errors are those of the context as well.
   body_reader& body() noexcept;
@@ -127,6 +130,9 @@ struct client_options {
   // For a server to ask for a body ("Expect: 100-continue"); then it is sent all the same.
   std::chrono::nanoseconds expect_timeout = std::chrono::seconds(1);
   std::string user_agent = "sley";  // empty: none is sent
+  // Asks for gzip, and undoes it, but for HEAD and where a request has Accept-Encoding or Range
+  // itself. body_bytes is of what comes out. From Go's Transport.DisableCompression.
+  bool decompress = true;
   // Default: TCP for http, and std::errc::protocol_not_supported for all else. <sley/https.hpp> has
   // one for https.
   connector connect = {};

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -14,8 +15,10 @@
 namespace sley::http {
 
 namespace detail {
+class body_encoder;
 class session;
-}
+struct response_access;
+}  // namespace detail
 
 // Made by a server, valid until the handler returns; then what is missing is sent. The head goes
 // out with the first part of the body that does not fit into the buffer (8 KiB), with the first
@@ -29,6 +32,7 @@ class SLEY_API response {
  public:
   response(const response&) = delete;
   response& operator=(const response&) = delete;
+  ~response();
 
   int status() const noexcept { return status_; }
   void set_status(int status);  // 200 at first; 200 to 999, else std::invalid_argument
@@ -62,16 +66,19 @@ class SLEY_API response {
 
  private:
   friend class detail::session;
+  friend struct detail::response_access;
   friend class websocket;
-  explicit response(detail::session& session) noexcept : session_(session) {}
+  explicit response(detail::session& session) noexcept;
   void begin(bool is_for_head) noexcept;
   void finish();
   void refuse_after_head(const char* what) const;
   [[noreturn]] void throw_no_body() const;
   [[noreturn]] void throw_wrong_length() const;
   void make_head(bool is_body_complete);
+  bool begin_encoding(bool is_body_complete);
   void append_status_line();
   void append_connection();
+  void write_encoded(std::string_view text, std::error_code& error);
   void send_pending(std::string_view text, bool is_last, std::error_code& error);
 
   detail::session& session_;
@@ -85,7 +92,8 @@ class SLEY_API response {
   fields headers_;
   fields trailers_;
   std::string head_;     // made and not sent yet
-  std::string pending_;  // body that was not sent yet
+  std::string pending_;  // body that was not sent yet; encoded, if it is, once the head is made
+  std::unique_ptr<detail::body_encoder> encoder_;  // of compress(); null: the body goes as it is
 };
 
 }  // namespace sley::http

@@ -1,0 +1,58 @@
+// A connection whose peer is a text, for the fuzzers of HTTP.
+#pragma once
+
+#include <sley/http.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <span>
+#include <string>
+#include <string_view>
+#include <system_error>
+
+#include <sys/uio.h>
+
+namespace sley_fuzz {
+
+// Gives out its text in pieces, then the end; keeps what is written, if there is where.
+class memory_connection final : public sley::http::connection {
+ public:
+  memory_connection(std::string_view text, std::size_t piece, std::string* written = nullptr)
+      : text_(text), piece_(piece), written_(written) {}
+
+  std::size_t read_some(std::span<std::byte> buffer, std::error_code&) override {
+    const std::size_t n = std::min({buffer.size(), text_.size(), piece_});
+    if (n > 0) std::memcpy(buffer.data(), text_.data(), n);
+    text_.remove_prefix(n);
+    return n;
+  }
+  void write_all(std::span<const iovec> buffers, std::error_code&) override {
+    if (written_ == nullptr) return;
+    for (const iovec& b : buffers) {
+      written_->append(static_cast<const char*>(b.iov_base), b.iov_len);
+    }
+  }
+  void set_read_deadline(sley::time_point) override {}
+  void set_write_deadline(sley::time_point) override {}
+  void shutdown_write(std::error_code&) override {}
+  void close() noexcept override {}
+  sley::net::endpoint remote() const override { return {}; }
+  sley::net::endpoint local() const override { return {}; }
+
+ private:
+  std::string_view text_;
+  const std::size_t piece_;
+  std::string* const written_;
+};
+
+inline void expect_same(const std::string& whole, const std::string& pieces, std::size_t piece) {
+  if (whole == pieces) return;
+  std::fprintf(stderr, "at once:\n%s\nin pieces of %zu:\n%s\n", whole.c_str(), piece,
+               pieces.c_str());
+  std::abort();
+}
+
+}  // namespace sley_fuzz
