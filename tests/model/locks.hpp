@@ -7,7 +7,7 @@
 #include "parts/lock.cpp"
 
 namespace sley::detail {
-atomic_table<std::uint32_t, sleeper_places> lock_sleepers;
+static_table<atomic<std::uint32_t>, sleeper_places> lock_sleepers;
 }
 
 namespace sley::model {

@@ -5,7 +5,8 @@
 //   name_model                  the scenarios, then each mutation, which must make one of them fail
 //   name_model --list           the mutations
 //   name_model --mutate LABEL   this mutation alone; status 0 if it is caught
-//   name_model --deep           the scenarios, with one more context switch and more random runs
+//   name_model --deep           the scenarios, with 3 context switches at least and 1,000,000
+//                               random runs, or as many as SLEY_MODEL_SCHEDULES says
 //
 // A mutation weakens the orders that carry a label, in all of the part or in one function of it:
 // see mutated_label in <sley/detail/atomic.hpp>. Some leave out a step instead, or do it too early.
@@ -23,6 +24,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -37,6 +39,12 @@
   rl::ctx().fail_test(what, rl::test_result_user_assert_failed, $);
   std::abort();  // relacy does not come back
 }
+[[noreturn]] void sley::base::fatal(std::string_view what) noexcept {
+  check_failed(what.data(), "", 0);
+}
+
+// Relacy replaces operator delete, but not this form of it.
+void operator delete(void* memory, std::size_t) noexcept { ::operator delete(memory); }
 
 namespace sley::model {
 
@@ -126,9 +134,9 @@ class model {
       for (const mutant& m : mutants_) std::puts(m.mutation);
       return 0;
     }
-    if (is(1, "--mutate") && argc > 2) return catches({argv[2]}) ? 0 : 1;
-    if (is(1, "--deep")) return passes(1, 50) ? 0 : 1;
-    bool ok = passes(0, 1);
+    if (is(1, "--mutate") && argc > 2) return catches(mutant_of(argv[2])) ? 0 : 1;
+    if (is(1, "--deep")) return passes(deep_bound, deep_schedules()) ? 0 : 1;
+    bool ok = passes(0, 0);
     for (const mutant& m : mutants_) ok = catches(m) && ok;
     return ok ? 0 : 1;
   }
@@ -147,9 +155,23 @@ class model {
     return a.symmetric ? "equal barriers, " : "one-sided barriers, ";
   }
 
-  bool passes(int more_switches, int more_random) const {
+  static constexpr int deep_bound = 3;
+
+  static int deep_schedules() {
+    const char* given = std::getenv("SLEY_MODEL_SCHEDULES");
+    return given == nullptr ? 1'000'000 : std::atoi(given);
+  }
+
+  mutant mutant_of(const char* mutation) const {
+    for (const mutant& m : mutants_) {
+      if (std::strcmp(m.mutation, mutation) == 0) return m;
+    }
+    return {mutation};
+  }
+
+  bool passes(int least_bound, int least_random) const {
     bool ok = true;
-    for (const attempt& a : attempts(more_switches, more_random)) {
+    for (const attempt& a : attempts(least_bound, least_random)) {
       const auto start = std::chrono::steady_clock::now();
       const outcome o = in_child(a, nullptr);
       const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
@@ -170,7 +192,7 @@ class model {
   bool catches(const mutant& m) const {
     unsigned long schedules = 0;
     unsigned long weakened = 0;
-    for (const attempt& a : attempts(0, 1)) {
+    for (const attempt& a : attempts(0, 0)) {
       if (m.scenario != nullptr && std::strcmp(a.what->name, m.scenario) != 0) continue;
       const outcome o = in_child(a, m.mutation);
       schedules += o.schedules;
@@ -188,14 +210,14 @@ class model {
     return false;
   }
 
-  std::vector<attempt> attempts(int more_switches, int more_random) const {
+  std::vector<attempt> attempts(int least_bound, int least_random) const {
     std::vector<attempt> all;
     for (const scenario& s : scenarios_) {
       for (const bool random : {true, false}) {
         for (const bool symmetric : {false, true}) {
           if (symmetric && !s.has_barriers) continue;
-          all.push_back(
-              {&s, symmetric, random, s.bound + more_switches, s.random_schedules * more_random});
+          all.push_back({&s, symmetric, random, std::max(s.bound, least_bound),
+                         std::max(s.random_schedules, least_random)});
         }
       }
     }

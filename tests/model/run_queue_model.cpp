@@ -70,6 +70,23 @@ struct each_element_is_taken_once : queue_suite<each_element_is_taken_once, 3, 4
   }
 };
 
+// The same where the owner pushes a batch.
+struct a_batch_is_taken_once : queue_suite<a_batch_is_taken_once, 3, 4, 3> {
+  static constexpr const char* name = "a_batch_is_taken_once";
+  static constexpr int bound = 2;
+
+  void thread(unsigned index) {
+    if (index == 0) {
+      for (element& e : elements) e.state.set(1);
+      int i = 0;
+      queues[0].push_all([&] { return i == 3 ? nullptr : &elements[i++]; });
+    } else {
+      steal(index, 0);
+    }
+    pop_all(index);
+  }
+};
+
 // The ring goes round, and a slot is written again while a thief is about to read it.
 struct a_full_ring_makes_room : queue_suite<a_full_ring_makes_room, 2, 2, 5> {
   static constexpr const char* name = "a_full_ring_makes_room";
@@ -136,6 +153,38 @@ struct a_slot_is_read_before_it_is_written_again
   }
 };
 
+// The same where it is a batch that is written, by an owner who has found its queue empty.
+struct slots_are_read_before_a_batch_is_written
+    : queue_suite<slots_are_read_before_a_batch_is_written, 2, 2, 3> {
+  static constexpr const char* name = "slots_are_read_before_a_batch_is_written";
+  static constexpr int bound = 4;
+
+  detail::plain<int> reading;
+
+  void before() {
+    push(0);
+    push(1);
+  }
+
+  void thread(unsigned index) {
+    if (index == 0) {
+      int popped = 0;
+      while (element* e = queues[0].pop()) {
+        take(e);
+        ++popped;
+      }
+      elements[2].state.set(1);
+      element* left = &elements[2];
+      queues[0].push_all([&] { return std::exchange(left, nullptr); });
+      if (popped < 2) RL_ASSERT(reading.get() == 1);
+    } else {
+      reading.set(1);
+      steal(1, 0);
+    }
+    pop_all(index);
+  }
+};
+
 // The same where the slots are those of a thief, which another thief has emptied.
 struct a_thief_writes_slots_that_were_read
     : queue_suite<a_thief_writes_slots_that_were_read, 3, 2, 2> {
@@ -173,16 +222,20 @@ struct a_thief_writes_slots_that_were_read
 int main(int argc, char** argv) {
   return model::model("run_queue",
                       {model::scenario_of<each_element_is_taken_once>(),
+                       model::scenario_of<a_batch_is_taken_once>(),
                        model::scenario_of<a_full_ring_makes_room>(),
                        model::scenario_of<stolen_elements_are_stolen_again>(),
                        model::scenario_of<a_slot_is_read_before_it_is_written_again>(),
+                       model::scenario_of<slots_are_read_before_a_batch_is_written>(),
                        model::scenario_of<a_thief_writes_slots_that_were_read>()},
                       {{"RQ-1"},
                        {"RQ-1@push"},
+                       {"RQ-1@push_all", a_batch_is_taken_once::name},
                        {"RQ-1@grab"},
                        {"RQ-1@steal_half_from", stolen_elements_are_stolen_again::name},
                        {"RQ-2"},
                        {"RQ-2@push", a_slot_is_read_before_it_is_written_again::name},
+                       {"RQ-2@push_all", slots_are_read_before_a_batch_is_written::name},
                        {"RQ-2@grab", a_slot_is_read_before_it_is_written_again::name},
                        {"RQ-2@grab.release", a_slot_is_read_before_it_is_written_again::name},
                        {"RQ-2@steal_half_from", a_thief_writes_slots_that_were_read::name}})

@@ -1,18 +1,19 @@
-// Semaphore, call_once and futures, the code of src/sync itself on lists of waiters cut down to
-// what is shared (stand_ins): what is handed over is seen, and nobody sleeps for ever, which relacy
-// reports as a deadlock.
-#include "model/locks.hpp"
+// Semaphore, call_once, futures, wait_group, latch and barrier: the files of src/sync themselves.
+// What is handed over is seen, and nobody sleeps for ever, which relacy reports as a deadlock.
+#include "model/goroutines.hpp"
 
+#include "sync/latch.cpp"
 #include "sync/once.cpp"
 #include "sync/one_shot.cpp"
 #include "sync/semaphore.cpp"
+#include "sync/wait_group.cpp"
 
 using namespace sley;
 
 namespace {
 
 // SE-1, SE-2. One unit and three who want it, so that some get it from the count and some in line.
-struct a_semaphore_of_one_excludes : model::locking_suite<a_semaphore_of_one_excludes, 3> {
+struct a_semaphore_of_one_excludes : model::goroutine_suite<a_semaphore_of_one_excludes, 3> {
   static constexpr const char* name = "a_semaphore_of_one_excludes";
   static constexpr int bound = 2;
 
@@ -33,7 +34,7 @@ struct a_semaphore_of_one_excludes : model::locking_suite<a_semaphore_of_one_exc
 };
 
 // Two wait, or are about to, when two units come at once.
-struct a_release_of_two_serves_two : model::locking_suite<a_release_of_two_serves_two, 3> {
+struct a_release_of_two_serves_two : model::goroutine_suite<a_release_of_two_serves_two, 3> {
   static constexpr const char* name = "a_release_of_two_serves_two";
   static constexpr int bound = 2;
 
@@ -54,7 +55,7 @@ struct a_release_of_two_serves_two : model::locking_suite<a_release_of_two_serve
 };
 
 // ON-1. All see what the call did, whoever made it.
-struct a_call_is_made_once_and_seen : model::locking_suite<a_call_is_made_once_and_seen, 3> {
+struct a_call_is_made_once_and_seen : model::goroutine_suite<a_call_is_made_once_and_seen, 3> {
   static constexpr const char* name = "a_call_is_made_once_and_seen";
   static constexpr int bound = 2;
 
@@ -68,7 +69,7 @@ struct a_call_is_made_once_and_seen : model::locking_suite<a_call_is_made_once_a
 };
 
 // FU-1. Who looks and who waits see the result.
-struct a_result_is_handed_over : model::locking_suite<a_result_is_handed_over, 3> {
+struct a_result_is_handed_over : model::goroutine_suite<a_result_is_handed_over, 3> {
   static constexpr const char* name = "a_result_is_handed_over";
   static constexpr int bound = 3;
 
@@ -89,7 +90,7 @@ struct a_result_is_handed_over : model::locking_suite<a_result_is_handed_over, 3
 };
 
 // FU-2. Two would bring it; one may fail after it has touched it.
-struct one_brings_the_result : model::locking_suite<one_brings_the_result, 2> {
+struct one_brings_the_result : model::goroutine_suite<one_brings_the_result, 2> {
   static constexpr const char* name = "one_brings_the_result";
   static constexpr int bound = 4;
 
@@ -107,6 +108,109 @@ struct one_brings_the_result : model::locking_suite<one_brings_the_result, 2> {
   }
 };
 
+// WT-1. Two have done something before; who waits may park, or go by the count.
+struct a_group_is_waited_for : model::goroutine_suite<a_group_is_waited_for, 3> {
+  static constexpr const char* name = "a_group_is_waited_for";
+  static constexpr int bound = 2;
+
+  wait_group group;
+  detail::plain<int> results[2];
+
+  void before() { group.add(2); }
+
+  void thread(unsigned index) {
+    if (index < 2) {
+      results[index].set(1);
+      group.done();
+    }
+    if (index == 0) return;
+    group.wait();
+    RL_ASSERT(results[0].get() == 1 && results[1].get() == 1);
+  }
+};
+
+// One more is counted while the last of those before wakes who waits for them.
+struct a_group_counts_on_while_it_wakes
+    : model::goroutine_suite<a_group_counts_on_while_it_wakes, 3> {
+  static constexpr const char* name = "a_group_counts_on_while_it_wakes";
+  static constexpr int bound = 3;
+
+  wait_group group;
+
+  void before() { group.add(1); }
+
+  void thread(unsigned index) {
+    if (index == 0) {
+      group.done();
+    } else if (index == 1) {
+      group.wait();
+    } else {
+      group.add(1);
+      RL_ASSERT(!group.is_done());
+      group.done();
+    }
+  }
+
+  void after() { RL_ASSERT(group.is_done()); }
+};
+
+// Who waits may destroy the group as soon as wait() returns.
+struct a_group_goes_after_its_wait : model::goroutine_suite<a_group_goes_after_its_wait, 2> {
+  static constexpr const char* name = "a_group_goes_after_its_wait";
+  static constexpr int bound = 4;
+
+  wait_group* group = nullptr;
+
+  void before() {
+    group = model::make<wait_group>();
+    group->add(1);
+  }
+
+  void thread(unsigned index) {
+    if (index == 0) {
+      group->done();
+    } else {
+      group->wait();
+      model::destroy(group);
+    }
+  }
+};
+
+// Two phases: nobody is in the second before all have ended the first.
+struct a_barrier_has_phases : model::goroutine_suite<a_barrier_has_phases, 2> {
+  static constexpr const char* name = "a_barrier_has_phases";
+  static constexpr int bound = 2;
+
+  barrier<> phases{2};
+  detail::plain<int> done[2];
+
+  void thread(unsigned index) {
+    done[index].set(1);
+    phases.arrive_and_wait();
+    RL_ASSERT(done[1 - index].get() == 1);
+    phases.arrive_and_wait();
+    done[index].set(2);
+  }
+};
+
+struct a_latch_opens_for_all : model::goroutine_suite<a_latch_opens_for_all, 3> {
+  static constexpr const char* name = "a_latch_opens_for_all";
+  static constexpr int bound = 2;
+
+  latch start{2};
+  detail::plain<int> result;
+
+  void thread(unsigned index) {
+    if (index == 0) result.set(1);
+    if (index == 1) {
+      start.wait();
+    } else {
+      start.arrive_and_wait();
+    }
+    RL_ASSERT(result.get() == 1);
+  }
+};
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -115,7 +219,12 @@ int main(int argc, char** argv) {
                        model::scenario_of<a_release_of_two_serves_two>(),
                        model::scenario_of<a_call_is_made_once_and_seen>(),
                        model::scenario_of<a_result_is_handed_over>(),
-                       model::scenario_of<one_brings_the_result>()},
+                       model::scenario_of<one_brings_the_result>(),
+                       model::scenario_of<a_group_is_waited_for>(),
+                       model::scenario_of<a_group_counts_on_while_it_wakes>(),
+                       model::scenario_of<a_group_goes_after_its_wait>(),
+                       model::scenario_of<a_barrier_has_phases>(),
+                       model::scenario_of<a_latch_opens_for_all>()},
                       {{"SE-1"},
                        {"SE-1@release"},
                        {"SE-1@release_slow", a_release_of_two_serves_two::name},
@@ -128,6 +237,10 @@ int main(int argc, char** argv) {
                        {"FU-1@set", a_result_is_handed_over::name},
                        {"FU-2", one_brings_the_result::name},
                        {"FU-2@claim", one_brings_the_result::name},
-                       {"FU-2@unclaim", one_brings_the_result::name}})
+                       {"FU-2@unclaim", one_brings_the_result::name},
+                       {"WT-1", a_group_is_waited_for::name},
+                       {"WT-1@add", a_group_is_waited_for::name},
+                       {"WT-1@add.release", a_group_is_waited_for::name},
+                       {"WT-1@is_done", a_group_is_waited_for::name}})
       .run(argc, argv);
 }

@@ -1,10 +1,19 @@
-// For models of what is in src/sync: a thread of the model is a goroutine, and always inside.
+// For models of what is in src/sync: a thread of the model may always be inside.
 #pragma once
+
+#include "base/check.hpp"
+#include "runtime/goroutine.hpp"
+#include "runtime/scheduler.hpp"
 
 namespace sley::rt {
 
-struct machine {};
-inline machine* enter() noexcept { return nullptr; }
+inline machine* enter() noexcept { return current_machine(); }
+inline machine* try_enter() noexcept { return enter(); }
 inline void leave(machine* = nullptr) noexcept {}
+inline bool is_in_user_code() noexcept { return true; }
+
+struct inside {
+  ~inside() {}
+};
 
 }  // namespace sley::rt

@@ -1,0 +1,191 @@
+// Time, futexes, threads and SIGURG of os.hpp and interrupt.hpp as the simulation has them, and the
+// calls of libc that a program reads the clock and sleeps with.
+#include "platform/os.hpp"
+
+#include <sley/detail/config.hpp>
+
+#include "base/peek.hpp"
+#include "platform/interrupt.hpp"
+#include "platform/poller_wait.hpp"
+#include "platform/simulated/simulation.hpp"
+#include "platform/simulated/thread.hpp"
+#include "platform/timespec.hpp"
+
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#ifdef SLEY_TSAN
+#include <link.h>
+
+extern "C" void AnnotateBenignRaceSized(const char* file, int line, const volatile void* start,
+                                        std::size_t bytes, const char* why) noexcept;
+#endif
+
+#include <algorithm>
+#include <cerrno>
+
+namespace sley::platform {
+
+using simulated::self;
+using simulated::state;
+
+// ---- thread_local variables ----
+
+namespace simulated {
+
+#ifdef SLEY_TSAN
+namespace {
+
+int ignore_races_in(dl_phdr_info* object, std::size_t, void*) noexcept {
+  for (int i = 0; i < object->dlpi_phnum; ++i) {
+    const ElfW(Phdr)& part = object->dlpi_phdr[i];
+    if (part.p_type != PT_TLS || object->dlpi_tls_data == nullptr) continue;
+    AnnotateBenignRaceSized(__FILE__, __LINE__, object->dlpi_tls_data, part.p_memsz,
+                            "thread_local variables of the one thread that plays all");
+  }
+  return 0;
+}
+
+}  // namespace
+
+void share_thread_locals() noexcept { dl_iterate_phdr(&ignore_races_in, nullptr); }
+#else
+void share_thread_locals() noexcept {}
+#endif
+
+}  // namespace simulated
+
+// ---- time ----
+
+std::int64_t monotonic_ns() noexcept { return simulated::now_ns(); }
+
+void sleep_until_ns(std::int64_t when_ns) noexcept {
+  while (simulated::now_ns() < when_ns) simulated::sleep_as(state::asleep, nullptr, when_ns);
+}
+
+void sleep_ns(std::int64_t ns) noexcept { sleep_until_ns(monotonic_ns() + ns); }
+
+void yield_thread() noexcept { simulated::yield(); }
+
+// ---- futex ----
+
+void futex_wait(std::uint32_t* word, std::uint32_t expected, std::int64_t deadline_ns) noexcept {
+  if (base::peek(*word) != expected) return;
+  if (deadline_ns <= simulated::now_ns()) return;
+  simulated::sleep_as(state::asleep, word, deadline_ns);
+}
+
+void futex_wake(std::uint32_t* word, int count) noexcept { simulated::wake(word, count); }
+
+// ---- threads ----
+
+int create_thread(void (*entry)(void*), void* arg) noexcept {
+  return simulated::create(entry, arg) == nullptr ? EAGAIN : 0;
+}
+
+std::int32_t current_thread_id() noexcept { return self().id; }
+
+std::int64_t thread_cpu_ns(std::int32_t thread_id) noexcept {
+  constexpr std::int64_t ns_per_step = 50;
+  const simulated::thread* t = simulated::find(thread_id);
+  return t == nullptr ? -1 : static_cast<std::int64_t>(t->steps) * ns_per_step;
+}
+
+bool is_thread_asleep(std::int32_t thread_id) noexcept {
+  const simulated::thread* t = simulated::find(thread_id);
+  return t != nullptr && t->state != state::runnable;
+}
+
+std::uint32_t count_threads() noexcept { return simulated::count(); }
+
+void ask_for_short_slices() noexcept {}
+void set_exact_timers() noexcept {}
+
+// ---- SIGURG ----
+
+void install_interrupt_handler(interrupt_hook hook) noexcept {
+  simulated::set_interrupt_hook(hook);
+}
+
+void allow_interrupts() noexcept {}
+interruptible_wait::interruptible_wait() noexcept = default;
+interruptible_wait::~interruptible_wait() = default;
+
+bool interrupt_thread(std::int32_t thread_id) noexcept {
+  simulated::thread* t = simulated::find(thread_id);
+  if (t == nullptr) return false;
+  t->is_interrupted = true;
+  t->state = state::runnable;
+  return true;
+}
+
+// ---- events ----
+
+int wait_in_poller(int poller, epoll_event (&events)[most_events_at_once],
+                   std::int64_t deadline_ns) noexcept {
+  simulated::note_poller(poller);
+  const int found = epoll_wait(poller, events, most_events_at_once, 0);
+  if (found != 0 || deadline_ns <= simulated::now_ns()) return found;
+  simulated::sleep_as(state::polling, nullptr, deadline_ns);
+  return epoll_wait(poller, events, most_events_at_once, 0);
+}
+
+}  // namespace sley::platform
+
+// ---- libc ----
+
+namespace {
+
+using sley::platform::to_ns;
+using sley::platform::to_timespec;
+
+// A thread sleeps in the kernel, and has told nobody.
+int sleep_unannounced(std::int64_t ns) noexcept {
+  if (sley::platform::simulated::has_begun()) {
+    sley::platform::sleep_ns(ns);
+  } else {
+    const timespec t = to_timespec(ns);
+    syscall(SYS_nanosleep, &t, nullptr);
+  }
+  return 0;
+}
+
+}  // namespace
+
+// Visible, so that shared libraries find these and not libc's.
+extern "C" {
+
+// The day of the wall clock is of no account, as long as it is always the same.
+SLEY_API int clock_gettime(clockid_t clock, timespec* t) noexcept {
+  const bool is_of_cpu =
+      clock < 0 || clock == CLOCK_PROCESS_CPUTIME_ID || clock == CLOCK_THREAD_CPUTIME_ID;
+  if (is_of_cpu || !sley::platform::simulated::has_begun()) {
+    return static_cast<int>(syscall(SYS_clock_gettime, clock, t));
+  }
+  *t = to_timespec(sley::platform::simulated::now_ns());
+  return 0;
+}
+
+SLEY_API int nanosleep(const timespec* wanted, timespec*) {
+  return sleep_unannounced(to_ns(*wanted));
+}
+
+SLEY_API int clock_nanosleep(clockid_t clock, int flags, const timespec* wanted, timespec*) {
+  timespec now = {};
+  if ((flags & TIMER_ABSTIME) != 0) clock_gettime(clock, &now);
+  return sleep_unannounced(to_ns(*wanted) - to_ns(now));
+}
+
+SLEY_API int usleep(useconds_t us) { return sleep_unannounced(std::int64_t{us} * 1000); }
+
+SLEY_API unsigned sleep(unsigned seconds) {
+  sleep_unannounced(std::int64_t{seconds} * sley::platform::ns_per_s);
+  return 0;
+}
+
+SLEY_API int sched_yield() noexcept {
+  if (sley::platform::simulated::has_begun()) sley::platform::simulated::yield();
+  return 0;
+}
+}

@@ -1,0 +1,71 @@
+// A thread of the simulation, and how one is put to sleep and woken.
+#pragma once
+
+#include "platform/context.hpp"
+#include "platform/exception_state.hpp"
+#include "platform/sanitizer.hpp"
+
+#include <cstdint>
+
+namespace sley::rt {
+struct machine;
+}
+
+namespace sley::platform::simulated {
+
+enum class state : std::uint8_t { runnable, asleep, polling, ended };
+
+struct thread {
+  simulated::state state = state::runnable;
+  bool is_interrupted = false;          // runs the handler when it goes on
+  bool is_at_point = false;             // of the program: it does nothing in the runtime
+  std::int32_t id = 0;                  // never 0
+  std::uint32_t priority = 0;           // of strategy::priorities
+  std::uint64_t goroutine = 0;          // at a point
+  const std::uint32_t* word = nullptr;  // what it sleeps on, if it is a futex
+  std::int64_t wake_at_ns = INT64_MAX;  // asleep, polling
+  std::uint64_t steps = 0;
+  std::uint32_t run_length = 0;  // points since others have gone on
+  std::uint32_t lonely_yields = 0;
+  std::uint64_t left_at = 0;  // the step of the last switch away from it
+
+  // What a switch saves.
+  platform::context context;
+  fiber_state fiber;
+  rt::machine* current_machine = nullptr;
+  rt::machine* calling_machine = nullptr;
+  exception_state exceptions;
+  int error_number = 0;
+
+  void (*entry)(void*) = nullptr;
+  void* arg = nullptr;
+  void* stack = nullptr;
+};
+
+// The thread that is being played.
+thread& self() noexcept;
+// The clock.
+std::int64_t now_ns() noexcept;
+// Its poller, as soon as somebody polls.
+void note_poller(int fd) noexcept;
+
+// Puts the thread to sleep until it is woken, interrupted, or the clock reaches wake_at_ns.
+void sleep_as(simulated::state how, const std::uint32_t* word, std::int64_t wake_at_ns) noexcept;
+// Wakes up to `count` of those who sleep on the word.
+void wake(const std::uint32_t* word, int count) noexcept;
+// Lets others go first, if there are any; else the clock jumps.
+void yield() noexcept;
+
+// The calling thread will play all: its thread_local variables are everybody's, and that is no race
+// between them.
+void share_thread_locals() noexcept;
+
+// Null: there are as many as there can be.
+thread* create(void (*entry)(void*), void* arg) noexcept;
+thread* find(std::int32_t id) noexcept;
+std::uint32_t count() noexcept;
+
+// What runs on a thread that was interrupted, as a signal handler would.
+void set_interrupt_hook(bool (*hook)() noexcept) noexcept;
+
+}  // namespace sley::platform::simulated

@@ -1,0 +1,230 @@
+// Playing a program in many orders, each in a process of its own.
+#include <sley/go.hpp>
+#include <sley/runtime.hpp>
+#include <sley/testing.hpp>
+
+#include "base/check.hpp"
+#include "platform/simulated/simulation.hpp"
+#include "runtime/sched_state.hpp"
+#include "testing/player.hpp"
+#include "testing/schedule_text.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <stdexcept>
+#include <string>
+#include <system_error>
+
+namespace sley::testing {
+
+namespace {
+
+using platform::simulated::choice;
+using platform::simulated::journal;
+using platform::simulated::most_choices;
+
+void check_options(const options& o) {
+  const auto require = [](bool holds, const char* what) {
+    if (!holds) throw std::invalid_argument(std::string("sley::testing::explore: ") + what);
+  };
+  require(o.schedules >= 1, "schedules below 1");
+  require(o.procs >= 1 && o.procs <= 256, "procs not in 1 to 256");
+  require(o.depth >= 1 && o.depth <= 32, "depth not in 1 to 32");
+  require(o.preemptions >= 0 && o.preemptions <= 255, "preemptions not in 0 to 255");
+  require(o.max_steps >= 1, "max_steps below 1");
+  require(o.grace.count() >= 0, "grace below 0");
+  require(o.patience.count() >= 1, "patience below 1 s");
+}
+
+platform::simulated::plan make_plan(const options& o) {
+  platform::simulated::plan p;
+  p.seed = o.seed;
+  p.strategy = static_cast<platform::simulated::strategy>(o.strategy);
+  p.at_every_atomic = o.every_atomic;
+  p.depth = static_cast<std::uint32_t>(o.depth);
+  p.most_steps = o.max_steps;
+  return p;
+}
+
+void append_digits(std::string& text, std::uint8_t number) {
+  constexpr char digits[] = "0123456789abcdef";
+  text += digits[number >> 4];
+  text += digits[number & 15];
+}
+
+// The choices of strategy::exhaustive, as a seed: x, the most preemptions, and the choices, all
+// with two digits.
+std::string to_seed(const journal& j, std::uint32_t preemptions) {
+  std::size_t n = j.choice_count;
+  while (n > 0 && j.choices[n - 1].taken == 0) --n;
+  std::string text = "x";
+  append_digits(text, static_cast<std::uint8_t>(preemptions));
+  for (std::size_t i = 0; i < n; ++i) {
+    append_digits(text, j.choices[i].taken);
+  }
+  return text;
+}
+
+[[noreturn]] void throw_no_seed(const std::string& text) {
+  throw std::invalid_argument("sley::testing::explore: SLEY_SEED is no seed: " + text);
+}
+
+std::uint8_t read_digits(const std::string& text, std::size_t at) {
+  std::uint8_t number = 0;
+  const char* first = text.data() + at;
+  if (std::from_chars(first, first + 2, number, 16).ptr != first + 2) throw_no_seed(text);
+  return number;
+}
+
+void read_choices(const std::string& text, platform::simulated::plan& p, journal& j) {
+  constexpr std::size_t first = 3;
+  const std::size_t n = (text.size() - first) / 2;
+  if (text.size() < first || text.size() % 2 == 0 || n > most_choices) throw_no_seed(text);
+  p.preemptions = read_digits(text, 1);
+  p.prefix_size = static_cast<std::uint32_t>(n);
+  for (std::size_t i = 0; i < n; ++i) j.choices[i].taken = read_digits(text, first + 2 * i);
+}
+
+// The next order in depth-first search: the last choice that has another option. False: none has.
+bool advance(journal& j, platform::simulated::plan& p) noexcept {
+  std::uint32_t n = std::min<std::uint32_t>(j.choice_count, most_choices);
+  while (n > 0 && j.choices[n - 1].taken + 1 >= j.choices[n - 1].options) --n;
+  if (n == 0) return false;
+  ++j.choices[n - 1].taken;
+  p.prefix_size = n;
+  return true;
+}
+
+class explorer {
+ public:
+  explorer(const options& o, const std::function<void()>& f)
+      : options_(o), plan_(make_plan(o)), player_(f, o) {}
+
+  report run() {
+    if (is_exhaustive()) plan_.preemptions = 0;
+    if (options_.strategy == strategy::priorities) measure();
+    const char* given = std::getenv("SLEY_SEED");
+    if (given != nullptr) {
+      take_seed(given);
+      play();
+    } else {
+      while (!play() && result_.schedules < options_.schedules && next()) {
+      }
+    }
+    if (!result_.is_clean() || given != nullptr) write_down();
+    return result_;
+  }
+
+ private:
+  bool is_exhaustive() const noexcept { return options_.strategy == strategy::exhaustive; }
+
+  void take_seed(const std::string& text) {
+    if (text.starts_with('x')) {
+      plan_.strategy = platform::simulated::strategy::exhaustive;
+      read_choices(text, plan_, player_.journal());
+      return;
+    }
+    const char* end = text.data() + text.size();
+    if (std::from_chars(text.data(), end, plan_.seed).ptr != end) throw_no_seed(text);
+  }
+
+  // True: it went wrong.
+  bool play() {
+    const outcome end = player_.play(plan_);
+    const journal& j = player_.journal();
+    ++result_.schedules;
+    result_.steps = j.steps;
+    result_.hash = j.hash;
+    result_.kind = end.kind;
+    result_.message = end.message;
+    result_.seed = plan_.strategy == platform::simulated::strategy::exhaustive
+                       ? to_seed(j, plan_.preemptions)
+                       : std::to_string(plan_.seed);
+    return end.kind != failure::none;
+  }
+
+  bool next() noexcept {
+    if (!is_exhaustive()) {
+      ++plan_.seed;
+      return true;
+    }
+    is_bounded_ = is_bounded_ || player_.journal().is_bounded;
+    if (advance(player_.journal(), plan_)) return true;
+    result_.is_complete = !is_bounded_ || plan_.preemptions == most_preemptions();
+    if (result_.is_complete) return false;
+    ++plan_.preemptions;  // those with fewer find most, and come first
+    plan_.prefix_size = 0;
+    is_bounded_ = false;
+    return true;
+  }
+
+  std::uint32_t most_preemptions() const noexcept {
+    return static_cast<std::uint32_t>(options_.preemptions);
+  }
+
+  // How many points there are, for strategy::priorities: of a seed of its own, so that every seed
+  // names one schedule.
+  void measure() {
+    plan_.seed = 0;
+    player_.play(plan_);
+    plan_.expected_points = player_.journal().points;
+    plan_.seed = options_.seed;
+  }
+
+  // Plays it once more, and writes down who comes by where.
+  void write_down() {
+    plan_.is_traced = true;
+    plan_.prefix_size = std::min<std::uint32_t>(player_.journal().choice_count, most_choices);
+    const std::uint64_t hash = result_.hash;
+    play();
+    --result_.schedules;
+    result_.schedule = schedule_text(player_.journal());
+    if (result_.hash != hash) result_.schedule += "(played again, it took another course)\n";
+  }
+
+  const options options_;
+  platform::simulated::plan plan_;
+  player player_;
+  bool is_bounded_ = false;  // any order with so many preemptions might have had more
+  report result_;
+};
+
+std::string_view name_of(failure kind) noexcept {
+  switch (kind) {
+    case failure::none: return "nothing went wrong";
+    case failure::check: return "a check failed";
+    case failure::exception: return "an exception was not caught";
+    case failure::deadlock: return "deadlock";
+    case failure::leak: return "goroutines were left behind";
+    case failure::live_lock: return "live-lock";
+    case failure::fatal: return "fatal error";
+    case failure::data_race: return "data race";
+    case failure::crash: return "the process crashed";
+    case failure::timeout: return "it took too long";
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string report::to_string() const {
+  std::string text(name_of(kind));
+  text += " in schedule " + std::to_string(schedules) + ", of " + std::to_string(steps) +
+          " points; SLEY_SEED=" + seed + " plays it again\n";
+  if (!message.empty()) text += message;
+  if (!schedule.empty()) text += "\nwho came by where, in order:\n" + schedule;
+  return text;
+}
+
+report explore(const options& o, const std::function<void()>& f) {
+  check_options(o);
+  if (platform::simulated::has_begun()) {
+    throw std::logic_error("sley::testing::explore: the library is in use already");
+  }
+  return explorer(o, f).run();
+}
+
+void point() noexcept { platform::simulated::point(); }
+
+}  // namespace sley::testing

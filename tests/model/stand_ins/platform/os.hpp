@@ -1,0 +1,30 @@
+// For models.
+#pragma once
+
+#include "platform/futex_model.hpp"
+
+#include <cstddef>
+#include <cstring>
+
+namespace sley::platform {
+
+inline void yield_thread() { rl::ctx().yield(1, $); }
+
+inline std::size_t page_bytes() { return 4096; }
+
+// Of an execution; it begins with none.
+inline std::size_t mapped_bytes = 0;
+
+inline void* map_memory(std::size_t bytes, bool) {
+  alignas(64) static char all[std::size_t{1} << 23];
+  RL_ASSERT(bytes <= sizeof(all) - mapped_bytes);
+  mapped_bytes += bytes;
+  return all + mapped_bytes - bytes;
+}
+
+inline void unmap_memory(void*, std::size_t) {}
+inline bool install_guard(void*, std::size_t) { return true; }
+// Whoever still needs what was there does not find it.
+inline void discard_memory(void* start, std::size_t bytes) { std::memset(start, 0xdd, bytes); }
+
+}  // namespace sley::platform

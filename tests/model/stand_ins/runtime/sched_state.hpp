@@ -1,0 +1,19 @@
+// For models of what is in src/sync: the processors are those of the machines.
+#pragma once
+
+#include "runtime/goroutine.hpp"
+
+namespace sley::rt {
+
+struct sched_state {
+  struct {
+    std::uint32_t load_acquire(detail::order_label) const { return machine_count; }
+  } made_procs;
+  struct {
+    processor& operator[](std::uint32_t i) const { return machines[i].permit; }
+  } processors;
+};
+
+inline sched_state sched;
+
+}  // namespace sley::rt

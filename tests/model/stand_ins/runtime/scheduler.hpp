@@ -1,0 +1,33 @@
+// For models of what is in src/sync: park and ready. A goroutine that is made ready has saved its
+// context, and is made ready once.
+#pragma once
+
+#include <sley/detail/lock.hpp>
+
+#include "runtime/goroutine.hpp"
+#include "runtime/wait_reason.hpp"
+
+namespace sley::rt {
+
+inline void park(wait_reason, void (*action)(goroutine*, void*) noexcept, void* arg) {
+  goroutine* g = current_machine()->g;
+  g->is_saved.set(true);
+  action(g, arg);
+  RL_ASSERT(g->note.sleep());
+  g->note.clear();
+}
+
+inline void park_and_release(wait_reason reason, detail::lock& held) {
+  const auto release = [](goroutine*, void* arg) noexcept {
+    static_cast<detail::lock*>(arg)->release();
+  };
+  park(reason, release, &held);
+}
+
+inline void ready(goroutine* g) {
+  RL_ASSERT(g->is_saved.get());
+  g->is_saved.set(false);
+  g->note.wake();
+}
+
+}  // namespace sley::rt

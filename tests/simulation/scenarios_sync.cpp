@@ -1,0 +1,289 @@
+// Locks and their kin, futures and contexts.
+#include "scenarios.hpp"
+
+#include <sley/sley.hpp>
+#include <sley/testing.hpp>
+
+#include <atomic>
+#include <chrono>
+#include <mutex>
+#include <shared_mutex>
+#include <stdexcept>
+#include <vector>
+
+namespace sley_test {
+
+namespace {
+
+using namespace std::chrono_literals;
+using sley::testing::check;
+using sley::testing::point;
+
+void one_at_a_time() {
+  sley::mutex m;
+  int inside = 0;
+  int count = 0;
+  sley::wait_group all;
+  for (int i = 0; i < 4; ++i) {
+    all.go([&] {
+      for (int n = 0; n < 5; ++n) {
+        const std::lock_guard held(m);
+        check(++inside == 1, "one at a time");
+        point();
+        --inside;
+        ++count;
+      }
+    });
+  }
+  all.wait();
+  check(count == 20, "everybody gets in");
+}
+
+void locks_with_deadlines() {
+  sley::timed_mutex m;
+  int inside = 0;
+  int tries = 0;
+  sley::wait_group all;
+  for (int i = 0; i < 4; ++i) {
+    all.go([&] {
+      for (int n = 0; n < 4; ++n) {
+        if (!m.try_lock_for(std::chrono::microseconds(n))) continue;
+        check(++inside == 1, "one at a time");
+        ++tries;
+        point();
+        --inside;
+        m.unlock();
+      }
+    });
+  }
+  all.wait();
+  check(m.try_lock(), "it is free in the end");
+  m.unlock();
+}
+
+// A lock that is held for longer than a millisecond makes those who wait starve.
+void starvation_is_ended() {
+  sley::mutex m;
+  sley::wait_group all;
+  for (int i = 0; i < 3; ++i) {
+    all.go([&] {
+      for (int n = 0; n < 3; ++n) {
+        const std::lock_guard held(m);
+        sley::this_goroutine::sleep_for(2ms);
+      }
+    });
+  }
+  all.wait();
+}
+
+void readers_and_writers() {
+  sley::shared_mutex m;
+  int readers = 0;
+  int writers = 0;
+  sley::mutex counts;
+  const auto change = [&](int r, int w) {
+    const std::lock_guard held(counts);
+    readers += r;
+    writers += w;
+    check(writers == 0 || (writers == 1 && readers == 0), "a writer is alone");
+  };
+  sley::wait_group all;
+  for (int i = 0; i < 3; ++i) {
+    all.go([&] {
+      for (int n = 0; n < 4; ++n) {
+        const std::shared_lock held(m);
+        change(1, 0);
+        point();
+        change(-1, 0);
+      }
+    });
+  }
+  for (int i = 0; i < 2; ++i) {
+    all.go([&] {
+      for (int n = 0; n < 3; ++n) {
+        const std::lock_guard held(m);
+        change(0, 1);
+        point();
+        change(0, -1);
+      }
+    });
+  }
+  all.wait();
+}
+
+void a_bounded_queue() {
+  sley::mutex m;
+  sley::condition_variable changed;
+  int items = 0;
+  int taken = 0;
+  sley::wait_group all;
+  for (int i = 0; i < 2; ++i) {
+    all.go([&] {
+      for (int n = 0; n < 5; ++n) {
+        std::unique_lock held(m);
+        changed.wait(held, [&] { return items < 2; });
+        ++items;
+        changed.notify_all();
+      }
+    });
+    all.go([&] {
+      for (int n = 0; n < 5; ++n) {
+        std::unique_lock held(m);
+        changed.wait(held, [&] { return items > 0; });
+        --items;
+        ++taken;
+        changed.notify_all();
+      }
+    });
+  }
+  all.wait();
+  check(items == 0 && taken == 10, "what is put in comes out");
+}
+
+void waits_that_time_out() {
+  sley::mutex m;
+  sley::condition_variable changed;
+  bool is_ready = false;
+  sley::wait_group all;
+  for (int i = 0; i < 3; ++i) {
+    all.go([&] {
+      std::unique_lock held(m);
+      const bool was_ready = changed.wait_for(held, 10us, [&] { return is_ready; });
+      check(was_ready == is_ready, "it says what is");
+    });
+  }
+  all.go([&] {
+    const std::lock_guard held(m);
+    is_ready = true;
+    changed.notify_one();
+  });
+  all.wait();
+}
+
+void permits() {
+  sley::counting_semaphore<4> s(2);
+  sley::testing::atomic<int> inside = 0;
+  sley::wait_group all;
+  for (int i = 0; i < 5; ++i) {
+    all.go([&, i] {
+      if (i == 0 && !s.try_acquire_for(1us)) return;
+      if (i != 0) s.acquire();
+      check(++inside <= 2, "two at a time");
+      --inside;
+      s.release();
+    });
+  }
+  all.wait();
+  check(s.try_acquire() && s.try_acquire() && !s.try_acquire(), "all permits are back");
+}
+
+void a_barrier_again_and_again() {
+  constexpr int n = 3;
+  int phase = 0;
+  sley::barrier together(n, [&]() noexcept { ++phase; });
+  sley::wait_group all;
+  for (int i = 0; i < n; ++i) {
+    all.go([&] {
+      for (int round = 1; round <= 4; ++round) {
+        together.arrive_and_wait();
+        check(phase >= round, "nobody goes on before the others have come");
+      }
+    });
+  }
+  all.wait();
+  check(phase == 4, "each phase ends once");
+}
+
+void once_with_a_failure() {
+  sley::once_flag once;
+  std::atomic<int> tries = 0;
+  int done = 0;
+  sley::wait_group all;
+  for (int i = 0; i < 4; ++i) {
+    all.go([&] {
+      try {
+        sley::call_once(once, [&] {
+          if (++tries == 1) throw std::runtime_error("the first one fails");
+          ++done;
+        });
+        check(done == 1, "who comes back sees it done");
+      } catch (const std::runtime_error&) {
+        check(tries >= 1, "who called it gets the exception");
+      }
+    });
+  }
+  all.wait();
+  check(done == 1, "it is done once");
+}
+
+void futures() {
+  sley::promise<int> p;
+  const sley::shared_future<int> f = p.get_future().share();
+  int sum = 0;
+  sley::mutex m;
+  sley::wait_group all;
+  for (int i = 0; i < 3; ++i) {
+    all.go([&] {
+      const int v = f.get();
+      const std::lock_guard held(m);
+      sum += v;
+    });
+  }
+  all.go([&] { p.set_value(5); });
+  all.wait();
+  check(sum == 15, "everybody gets the value");
+}
+
+// Children are added while their parent is canceled.
+void contexts_canceled_while_they_grow() {
+  auto [root, cancel] = sley::with_cancel(sley::context::background());
+  sley::wait_group all;
+  const sley::context& parent = root;
+  for (int i = 0; i < 3; ++i) {
+    all.go([&] {
+      auto [child, cancel_child] = sley::with_cancel(parent);
+      auto [grandchild, cancel_grandchild] = sley::with_timeout(child, 1h);
+      grandchild.done().receive();
+      check(grandchild.error() == sley::context_errc::canceled, "it says why");
+    });
+  }
+  const sley::cancel_function& stop = cancel;
+  all.go([&] { stop(); });
+  all.go([&] { stop(); });
+  all.wait();
+}
+
+void contexts_that_expire() {
+  auto [ctx, cancel] = sley::with_timeout(sley::context::background(), 1ms);
+  int ran = 0;
+  sley::chan<void> has_run(1);
+  const auto f = sley::after_func(ctx, [&, has_run] {
+    ++ran;
+    has_run.send();
+  });
+  ctx.done().receive();
+  check(ctx.error() == sley::context_errc::deadline_exceeded, "it says why");
+  has_run.receive();
+  check(ran == 1, "the function runs once");
+}
+
+constexpr scenario scenarios[] = {
+    {"one_at_a_time", one_at_a_time},
+    {"locks_with_deadlines", locks_with_deadlines},
+    {"starvation_is_ended", starvation_is_ended},
+    {"readers_and_writers", readers_and_writers},
+    {"a_bounded_queue", a_bounded_queue},
+    {"waits_that_time_out", waits_that_time_out},
+    {"permits", permits},
+    {"a_barrier_again_and_again", a_barrier_again_and_again},
+    {"once_with_a_failure", once_with_a_failure},
+    {"futures", futures},
+    {"contexts_canceled_while_they_grow", contexts_canceled_while_they_grow},
+    {"contexts_that_expire", contexts_that_expire},
+};
+
+}  // namespace
+
+std::span<const scenario> sync_scenarios() { return scenarios; }
+
+}  // namespace sley_test
