@@ -8,13 +8,18 @@
 //
 // Also as the lower layer of boost::beast::websocket::stream and boost::asio::ssl::stream. Of
 // these use the blocking functions: they park the goroutine. No threads are started.
+//
+// And sley::executor is an executor of Asio's: boost::asio::post(sley::executor(), f), co_spawn,
+// strand, bind_executor, any_io_executor. What it runs may park.
 #pragma once
 
+#include <sley/executor.hpp>
 #include <sley/net.hpp>
 #include <sley/sync.hpp>
 
 #include <array>
 #include <cstddef>
+#include <exception>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -29,11 +34,17 @@
 #include <asio/async_result.hpp>
 #include <asio/buffer.hpp>
 #include <asio/error.hpp>
+#include <asio/execution/blocking.hpp>
+#include <asio/execution/context.hpp>
+#include <asio/execution_context.hpp>
 #include <asio/io_context.hpp>
 #else
 #include <boost/asio/async_result.hpp>
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/error.hpp>
+#include <boost/asio/execution/blocking.hpp>
+#include <boost/asio/execution/context.hpp>
+#include <boost/asio/execution_context.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/system/error_code.hpp>
 #include <boost/system/system_error.hpp>
@@ -108,14 +119,40 @@ void beast_close_socket(stream<S>& s);
 // A completion token for Asio's asynchronous functions: the goroutine parks until the handler has
 // run, which is where and when Asio says; somebody else runs the io_context. Returns the handler's
 // values without the error, which is thrown as system_error, or goes into `error` with
-// use_goroutine[error]. Where Asio drops the handler, operation_aborted is thrown.
+// use_goroutine[error]. Where Asio drops the handler, operation_aborted is thrown. Of co_spawn it
+// returns what the coroutine returns, or throws what it throws.
 //
 //   std::size_t n = socket.async_read_some(buffer, sley::asio::use_goroutine);
+//   int result = boost::asio::co_spawn(context, coroutine(), sley::asio::use_goroutine);
 struct use_goroutine_t {
   error_code* error = nullptr;
   use_goroutine_t operator[](error_code& to) const noexcept { return {&to}; }
 };
 inline constexpr use_goroutine_t use_goroutine;
+
+}  // namespace sley::asio
+
+// What Asio asks of sley::executor. It never calls functions itself, which is blocking.never. Its
+// context is one of its own, which is never destroyed; for sockets and timers of Asio's that are
+// made with the executor, and only for these, Asio starts one thread.
+namespace sley {
+
+inline asio::lib::execution_context& query(const executor&,
+                                           asio::lib::execution::context_t) noexcept {
+  static auto* const context = new asio::lib::execution_context;
+  return *context;
+}
+constexpr asio::lib::execution::blocking_t query(const executor&,
+                                                 asio::lib::execution::blocking_t) noexcept {
+  return asio::lib::execution::blocking_t::never_t();
+}
+constexpr executor require(const executor& e, asio::lib::execution::blocking_t::never_t) noexcept {
+  return e;
+}
+
+}  // namespace sley
+
+namespace sley::asio {
 
 // ------------------------------------------------------------------------------------------------
 
@@ -278,18 +315,18 @@ void beast_close_socket(stream<S>& s) {
 namespace detail {
 
 // What a handler is called with, and who waits for that.
-template <class... Values>
+template <class Error, class... Values>
 struct completion {
   wait_group done;
-  error_code error;
+  Error error{};
   std::optional<std::tuple<Values...>> values;
 };
 
 // The handler. The goroutine goes on when it has run, or has been dropped.
-template <class... Values>
+template <class Error, class... Values>
 class resumer {
  public:
-  explicit resumer(completion<Values...>& c) : completion_(&c) { c.done.add(1); }
+  explicit resumer(completion<Error, Values...>& c) : completion_(&c) { c.done.add(1); }
   resumer(resumer&& other) noexcept : completion_(std::exchange(other.completion_, nullptr)) {}
   resumer& operator=(resumer&& other) noexcept {
     std::swap(completion_, other.completion_);
@@ -299,31 +336,38 @@ class resumer {
     if (completion_ != nullptr) completion_->done.done();
   }
 
-  void operator()(error_code error, Values... values) {
-    completion_->error = error;
+  void operator()(Error error, Values... values) {
+    completion_->error = std::move(error);
     completion_->values.emplace(std::move(values)...);
     std::exchange(completion_, nullptr)->done.done();
   }
   void operator()()
     requires(sizeof...(Values) == 0)
   {
-    (*this)(error_code());
+    (*this)(Error());
   }
 
  private:
-  completion<Values...>* completion_;
+  completion<Error, Values...>* completion_;
 };
 
-template <class... Values>
+inline void report(const error_code& error, const use_goroutine_t& token) {
+  if (token.error == nullptr && error) throw system_error(error);
+  if (token.error != nullptr) *token.error = error;
+}
+inline void report(const std::exception_ptr& error, const use_goroutine_t&) {
+  if (error) std::rethrow_exception(error);
+}
+
+template <class Error, class... Values>
 struct goroutine_result {
   template <class Initiation, class... Args>
   static auto initiate(Initiation&& initiation, const use_goroutine_t& token, Args&&... args) {
-    completion<Values...> c;
-    std::forward<Initiation>(initiation)(resumer<Values...>(c), std::forward<Args>(args)...);
+    completion<Error, Values...> c;
+    std::forward<Initiation>(initiation)(resumer<Error, Values...>(c), std::forward<Args>(args)...);
     c.done.wait();
     if (!c.values) throw system_error(error_code(lib::error::operation_aborted));
-    if (token.error == nullptr && c.error) throw system_error(c.error);
-    if (token.error != nullptr) *token.error = c.error;
+    report(c.error, token);
     if constexpr (sizeof...(Values) == 1) {
       return std::get<0>(std::move(*c.values));
     } else if constexpr (sizeof...(Values) > 1) {
@@ -344,9 +388,13 @@ namespace boost::asio {
 
 template <class R, class... Values>
 class async_result<sley::asio::use_goroutine_t, R(sley::asio::error_code, Values...)>
-    : public sley::asio::detail::goroutine_result<Values...> {};
+    : public sley::asio::detail::goroutine_result<sley::asio::error_code, Values...> {};
+
+template <class R, class... Values>
+class async_result<sley::asio::use_goroutine_t, R(std::exception_ptr, Values...)>
+    : public sley::asio::detail::goroutine_result<std::exception_ptr, Values...> {};
 
 template <class R>
 class async_result<sley::asio::use_goroutine_t, R()>
-    : public sley::asio::detail::goroutine_result<> {};
+    : public sley::asio::detail::goroutine_result<sley::asio::error_code> {};
 }

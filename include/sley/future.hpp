@@ -48,6 +48,7 @@ class future_handle {
   }
 
  protected:
+  friend struct future_access;
   using state_ptr = std::shared_ptr<future_state<R>>;
 
   future_handle() noexcept = default;
@@ -126,11 +127,15 @@ class shared_future : public detail::future_handle<R> {
 
 namespace detail {
 
-// For those who make futures.
+// For those who make futures, or wait for the result without them.
 struct future_access {
   template <class R>
   static future<R> make(std::shared_ptr<future_state<R>> state) noexcept {
     return future<R>(std::move(state));
+  }
+  template <class R>
+  static const std::shared_ptr<future_state<R>>& state_of(const future_handle<R>& f) noexcept {
+    return f.state_;
   }
 };
 

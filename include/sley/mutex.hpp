@@ -35,9 +35,9 @@ class SLEY_API mutex {
 #endif
 
   void lock() {
-    std::uint32_t seen = 0;
-    if (state_.cas_acquire(seen, locked, "MX-1")) return;
-    if ((seen & locked) != 0 || !try_lock()) lock_slow(detail::no_deadline);
+    std::uint32_t free = 0;
+    if (!is_crowded_.load_relaxed() && state_.cas_acquire(free, locked, "MX-1")) return;
+    if (!try_lock()) lock_slow(detail::no_deadline);
   }
   // Never parks. False if somebody has it; never for another reason.
   bool try_lock() noexcept {
@@ -61,7 +61,7 @@ class SLEY_API mutex {
   // Never parks. Unlocking an unlocked mutex is a fatal error, as in Go.
   void unlock() noexcept {
     std::uint32_t held = locked;
-    if (!state_.cas_release(held, 0, "MX-1")) unlock_slow(held);
+    if (is_crowded_.load_relaxed() || !state_.cas_release(held, 0, "MX-1")) unlock_slow();
   }
 
  private:
@@ -82,7 +82,7 @@ class SLEY_API mutex {
   void arm(std::optional<sync::timed_waiter>& timed, attempt& a);
   bool give_back(const attempt& a) noexcept;
   void stop_waiting() noexcept;
-  void unlock_slow(std::uint32_t seen) noexcept;
+  void unlock_slow() noexcept;
   bool hand_on() noexcept;
   void check_unused() const noexcept;
 
@@ -94,6 +94,9 @@ class SLEY_API mutex {
   //       it has nobody to wake, and one that sees it finds a waiter, whose need keeps the mutex
   //       alive.
   detail::atomic<std::uint32_t> state_;  // [atomic MX-1, MX-2]
+  // Relaxed, a hint: somebody waits, so a cas that expects nobody would fail, which costs as much
+  // as one that does not. A look at state_ itself would have to wait for the cas before.
+  detail::atomic<bool> is_crowded_;
   detail::wait_list waiters_;
 };
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <sley/chan.hpp>
+#include <sley/context.hpp>
 #include <sley/detail/config.hpp>
 #include <sley/detail/deadline.hpp>
 #include <sley/detail/semaphore_core.hpp>
@@ -10,6 +11,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <system_error>
 
 namespace sley {
 
@@ -70,6 +72,10 @@ class SLEY_API weighted_semaphore {
 
   // Parks until k units are free, and takes them. std::logic_error if there are not that many.
   void acquire(std::int64_t k = 1);
+  // Parks at most until the context ends, and takes none then, nor if it has ended before: the
+  // error is ctx.error(). Waits for that if there never can be so many.
+  void acquire(const context& ctx, std::int64_t k = 1);
+  void acquire(const context& ctx, std::int64_t k, std::error_code& error);
   // Never parks for long, for the state is guarded by a mutex that is held for a moment.
   bool try_acquire(std::int64_t k = 1);
   // Parks at most so long; the whole time if there never can be so many. False: none was taken.

@@ -22,11 +22,12 @@ namespace sley {
 //
 // A shared lock is unlocked by the goroutine (or foreign thread) that locked it. An exclusive one
 // may be unlocked by another. Unlocking what is not locked is a fatal error, as in Go. It must not
-// be destroyed while it is locked or a call is under way.
+// be destroyed while it is locked or a call is under way. Debug builds report that, and who unlocks
+// what only others have locked shared.
 //
-// Where several processors read at the same time, readers leave their marks in a table that all
-// such locks share, and do not write to the lock itself; the next writer looks through the table.
-// From BRAVO (Dice and Kogan, 2019).
+// Where writers are rare, readers leave their marks in slots of the processor that they run on, and
+// do not write to the lock itself; the next writer looks at the slots of all processors. From BRAVO
+// (Dice and Kogan, 2019).
 class SLEY_API shared_mutex {
  public:
   shared_mutex() noexcept : writers_(1, 1) {}
@@ -70,18 +71,17 @@ class SLEY_API shared_mutex {
   void unlock_shared() noexcept;
 
  private:
-  using slot = detail::atomic<std::uintptr_t>;
-
-  // Of state_. The rest counts the readers that are not in the table.
+  // Of state_. The rest counts the readers that are not in slots.
   static constexpr std::uint64_t writer = 1;   // one has the lock, or is the next to have it
   static constexpr std::uint64_t drains = 2;   // it waits until the count is zero
   static constexpr std::uint64_t blocked = 4;  // readers wait, or may
   static constexpr std::uint64_t reader = 8;
 
+  struct turn;
+
   std::uintptr_t mark() const noexcept { return reinterpret_cast<std::uintptr_t>(this); }
-  slot* my_slot() const noexcept;
-  bool enter_slot(slot& s) noexcept;
-  bool leave_slot(slot& s) noexcept;
+  bool enter_slot() noexcept;
+  bool leave_slot() noexcept;
   bool count_in() noexcept;
   void count_out() noexcept;
   void prefer_slots() noexcept;
@@ -90,32 +90,40 @@ class SLEY_API shared_mutex {
 
   bool lock_until_ns(std::int64_t deadline_ns);
   bool drain_count(std::int64_t deadline_ns);
-  bool drain_slots(std::int64_t deadline_ns);
   bool stop_draining() noexcept;
-  bool is_any_slot_taken() noexcept;
-  std::int32_t ask_slots() noexcept;
+  bool drain_slots(std::int64_t deadline_ns);
+  void close_slots() noexcept;
+  bool is_any_slot_taken() const noexcept;
   void let_readers_in() noexcept;
+  void end_turn() noexcept;
 
-  // SM-1  The critical sections: cas_release, exchange_release or sub_acq_rel in the unlocks <->
-  //       cas_acquire or or_acq_rel in the locks, of one word. Who waits is marked in it under the
-  //       waiters' lock, so who changes it otherwise knows whom to wake, and touches nothing of the
-  //       lock if there is nobody.
-  // SM-2  A reader in the table against a writer.
-  //         A reads:   1 slot = lock (cas)       2 read has_slots_
+  // SM-1  The critical sections: cas_release or sub_acq_rel in the unlocks <-> cas_acquire or
+  //       or_acq_rel in the locks, of one word. Who waits is marked in it under the waiters' lock,
+  //       so who changes it otherwise knows whom to wake, and touches nothing of the lock if there
+  //       is nobody.
+  // SM-2  A reader in a slot against a writer.
+  //         A reads:   1 slot = lock             2 read has_slots_
   //         B writes:  3 has_slots_ = false      4 read all slots
   //         Bad: A reads true at 2, B misses A's slot at 4: both have the lock.
-  //         So:  all four are seq_cst.
-  // SM-3  What a reader in the table did is over when the writer has the lock: exchange_release in
-  //       leave_slot <-> load_seq_cst or cas_acquire of the slot by the writer; by the waiters'
-  //       lock if it was asked.
+  //         So:  a light barrier between 1 and 2, a heavy one between 3 and 4.
+  //       A reader makes has_slots_ true only while it is in the count, and a writer looks again
+  //       when that is zero. Who reads true has seen all that writers before did: store_release in
+  //       prefer_slots <-> load_acquire in enter_slot.
+  //       What a reader in a slot did is over when the writer has the lock by SM-3, which stands in
+  //       parts/reader_slots.hpp.
+  // SM-4  A reader leaves its slot, or a writer waits for it.
+  //         A leaves:  1 slot = 0                2 read how many writers ask
+  //         B asks:    3 one more asks           4 read all slots
+  //         Bad: A reads zero at 2, B finds A's slot taken at 4: nobody wakes B.
+  //         So:  a light barrier between 1 and 2, a heavy one between 3 and 4. Where they ask is
+  //         not in the lock, which A does not touch after 1.
   detail::atomic<std::uint64_t> state_;  // [atomic SM-1]
-  detail::atomic<bool> has_slots_;       // [atomic SM-2] readers may use the table
+  detail::atomic<bool> has_slots_;       // [atomic SM-2] readers may use slots
   bool is_asking_ = false;               // [writer] slots may still be taken from before
-  std::int32_t asked_ = 0;               // [lock: of asking_] readers that will tell
+  detail::atomic<std::uint32_t> reads_;  // relaxed: about how many readers have been in the count
   detail::atomic<std::int64_t> no_slots_before_ns_;  // relaxed: a hint
   detail::semaphore_core writers_;                   // whose turn it is among writers
   detail::wait_list draining_;                       // the writer that waits for the count
-  detail::wait_list asking_;                         // the writer that waits for the table
   detail::wait_list readers_;
 };
 

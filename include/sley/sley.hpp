@@ -3,6 +3,8 @@
 
 #include <sley/chan.hpp>
 #include <sley/context.hpp>
+#include <sley/coroutine.hpp>
+#include <sley/executor.hpp>
 #include <sley/future.hpp>
 #include <sley/go.hpp>
 #include <sley/promise.hpp>

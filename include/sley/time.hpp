@@ -5,9 +5,11 @@
 #include <sley/detail/config.hpp>
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <new>
 #include <utility>
 
 namespace sley {
@@ -18,13 +20,27 @@ namespace detail {
 
 struct function_timer;
 
+// What a function timer calls, any number of times. It travels inside the timer's own record.
+struct timer_call {
+  std::size_t size;
+  void (*move)(void* to, void* from);
+  void (*call)(void* self);
+  void (*destroy)(void* self) noexcept;
+};
+
+template <class F>
+inline constexpr timer_call timer_call_of{
+    sizeof(F), [](void* to, void* from) { ::new (to) F(std::move(*static_cast<F*>(from))); },
+    [](void* self) { static_cast<void>(std::invoke(*static_cast<F*>(self))); },
+    [](void* self) noexcept { static_cast<F*>(self)->~F(); }};
+
 // What timer and ticker hold: a channel that a timer feeds, or a function that a timer starts.
 class SLEY_API timer_ref {
  public:
   // A timer with a channel, armed for `delay_ns` from now and then every `period_ns` (0: once).
   timer_ref(std::int64_t delay_ns, std::int64_t period_ns);
-  // A timer that calls f in a goroutine of its own.
-  timer_ref(std::int64_t delay_ns, std::function<void()> f);
+  // A timer that calls the callable, which is moved from, in a goroutine of its own.
+  timer_ref(std::int64_t delay_ns, const timer_call& type, void* callable);
   timer_ref(timer_ref&& other) noexcept
       : channel_(std::move(other.channel_)), function_(std::exchange(other.function_, nullptr)) {}
   timer_ref& operator=(timer_ref&& other) noexcept {
@@ -42,6 +58,8 @@ class SLEY_API timer_ref {
   static recv_chan<time_point> once(std::int64_t delay_ns);
 
  private:
+  void check_not_moved_from() const;
+
   chan_ref channel_;                    // null for a function timer
   function_timer* function_ = nullptr;  // null for a channel timer
 };
@@ -49,8 +67,8 @@ class SLEY_API timer_ref {
 }  // namespace detail
 
 // A single event in the future. Handles are moved, not copied; destroying one disarms a channel
-// timer; a function timer fires all the same, as in Go. Any thread; no operation parks. From Go's
-// time.Timer.
+// timer; a function timer fires all the same, as in Go. Any thread; no operation parks. Stopping or
+// resetting one that was moved from throws std::logic_error. From Go's time.Timer.
 class timer {
  public:
   // Sends the time of expiry on channel() once, d from now (at once if d <= 0).
@@ -86,8 +104,11 @@ class timer {
 // it kept f from being started; dropping the timer does not. From Go's time.AfterFunc.
 template <class F>
 timer after_func(std::chrono::nanoseconds d, F f) {
-  auto shared = std::make_shared<F>(std::move(f));  // a timer that is reset calls it again
-  return timer(detail::timer_ref(d.count(), [shared] { std::invoke(*shared); }));
+  if constexpr (alignof(F) > alignof(std::max_align_t)) {
+    return after_func(d, [f = std::make_unique<F>(std::move(f))] { std::invoke(*f); });
+  } else {
+    return timer(detail::timer_ref(d.count(), detail::timer_call_of<F>, &f));
+  }
 }
 
 // A channel that gets the time of expiry, d from now. From Go's time.After.
@@ -96,7 +117,7 @@ inline recv_chan<time_point> after(std::chrono::nanoseconds d) {
 }
 
 // Sends the time on channel() every d; ticks that a slow reader misses are dropped. Throws
-// std::invalid_argument if d <= 0. From Go's time.Ticker.
+// std::invalid_argument if d <= 0. All else is as for timer. From Go's time.Ticker.
 class ticker {
  public:
   explicit ticker(std::chrono::nanoseconds d) : ref_(positive(d), d.count()) {}

@@ -3,15 +3,20 @@
 
 #include <sley/detail/atomic.hpp>
 #include <sley/detail/config.hpp>
+#include <sley/detail/spawn.hpp>
 #include <sley/detail/wait_list.hpp>
 #include <sley/go.hpp>
 
 #include <cstdint>
-#include <functional>
 #include <type_traits>
 #include <utility>
 
 namespace sley {
+
+namespace detail {
+template <class F>
+struct counted_call;
+}
 
 // Waits for a number of goroutines to finish. It may be destroyed as soon as all wait() calls have
 // returned. From Go's sync.WaitGroup.
@@ -24,10 +29,13 @@ class SLEY_API wait_group {
   // Adds n, which may be negative, to the counter; when it reaches zero, wakes those in wait().
   // Never parks. A counter that would go below zero or over 2^31-1 throws std::logic_error.
   void add(std::int32_t n) {
-    // WT-1  What was done before done() is seen after wait(): add_acq_rel in add <-> load_acquire
-    //       in wait; through the waiters' lock for those who parked.
-    const std::uint64_t after = state_.add_acq_rel(units(n), "WT-1") + units(n);
-    if (count(after) < 0 || (count(after) == 0 && after != 0)) add_slow(n, after);
+    // WT-1  What was done before done() is seen after wait(): cas_acq_rel in add <-> load_acquire
+    //       in is_done; through the waiters' lock for those who parked.
+    if (n == 1) return add_one();
+    std::uint64_t seen = state_.load_relaxed();
+    do {
+      if (__builtin_expect(is_slow(seen, n), 0)) return add_slow(n);
+    } while (!state_.cas_acq_rel(seen, seen + units(n), "WT-1"));
   }
   void done() { add(-1); }
 
@@ -40,19 +48,13 @@ class SLEY_API wait_group {
   }
 
   // add(1), then f() in a goroutine, then done(), also if the goroutine ends by exit(). What f
-  // holds is destroyed before done().
+  // holds is destroyed before done(). Throws what sley::go() throws, and nothing happened then.
   template <class F>
   void go(F&& f) {
+    detail::check_not_null<std::decay_t<F>>(f);
     add(1);
     try {
-      sley::go([this, f = std::decay_t<F>(std::forward<F>(f))]() mutable {
-        struct finisher {
-          wait_group* group;
-          ~finisher() { group->done(); }
-        } guard{this};
-        auto local = std::move(f);
-        std::invoke(std::move(local));
-      });
+      detail::spawn_task(nullptr, detail::counted_call<std::decay_t<F>>{this, std::forward<F>(f)});
     } catch (...) {
       done();
       throw;
@@ -67,13 +69,51 @@ class SLEY_API wait_group {
     return static_cast<std::int32_t>(state >> 32);
   }
 
-  void add_slow(std::int32_t n, std::uint64_t after);
+  static constexpr std::uint32_t waiters(std::uint64_t state) {
+    return static_cast<std::uint32_t>(state);
+  }
+  // It reaches zero while somebody waits, or what it must not.
+  static constexpr bool is_slow(std::uint64_t state, std::int32_t n) {
+    const std::int64_t sum = std::int64_t{count(state)} + n;
+    return sum < 0 || sum > INT32_MAX || (sum == 0 && waiters(state) != 0);
+  }
+
+  // The counter is not zero while somebody waits, so one more is nothing to anybody, and need not
+  // be preceded by a look.
+  void add_one() {
+    const std::uint64_t before = state_.add_acq_rel(units(1), "WT-1");
+    if (__builtin_expect(count(before) == INT32_MAX, 0)) take_back_one();
+  }
+  void take_back_one();
+  void add_slow(std::int32_t n);
   void wait_slow();
 
   // The counter in the upper half, those parked in wait() in the lower: one word, so that the last
-  // done() touches nothing else when nobody waits, and the group may be destroyed at once.
+  // done() touches nothing else when nobody waits, and the group may be destroyed at once. Nobody
+  // waits while the counter is zero: both become zero in one step, and who counts on after that
+  // begins anew.
   detail::atomic<std::uint64_t> state_;  // [atomic WT-1]
   detail::wait_list waiters_;
 };
+
+namespace detail {
+
+template <class F>
+struct counted_call {
+  using self_destroying_task = void;
+
+  wait_group* group;
+  F f;
+
+  void call_and_destroy() {
+    struct finisher {
+      wait_group* group;
+      ~finisher() { group->done(); }
+    } guard{group};
+    run_task<F>(&f);
+  }
+};
+
+}  // namespace detail
 
 }  // namespace sley

@@ -1,5 +1,6 @@
 // Operations on one channel. From Go's chansend, chanrecv and closechan.
 #include <sley/chan.hpp>
+#include <sley/select.hpp>
 
 #include "base/check.hpp"
 #include "runtime/enter.hpp"

@@ -25,8 +25,8 @@ struct channel_timer;
 namespace sley::detail {
 
 struct chan_core {
-  chan_references references;
-  lock guard;
+  reference_count references;
+  lock guard{lock_rank::channel};
   // CH-4  Looks without the lock (would_block_send, would_block_receive) are of one moment. What
   //       was sent before the close is seen by who sees it closed, and who sees that the last value
   //       or waiter is gone sees a close that came before: store_release of closed in close, of

@@ -29,8 +29,10 @@ struct deadline_node final : ending_node, rt::timer {
   void has_ended() noexcept override { disarm(); }
 
   void arm() {
-    rt::inside inside;
-    if (!rt::add_timer(this, deadline_ns)) throw std::bad_alloc();
+    rt::machine* m = rt::enter();
+    const bool is_armed = rt::add_timer(this, deadline_ns);
+    rt::leave(m);
+    if (!is_armed) throw std::bad_alloc();
   }
   void disarm() noexcept {
     rt::inside inside;
@@ -69,18 +71,22 @@ struct token_node final : ending_node {
   std::optional<std::stop_callback<canceler>> registration;
 };
 
-// The node must not go in here, where its registration would wait for the end of this call: as the
-// last one that holds it, the call leaves that to another goroutine.
-void token_node::canceler::operator()() const noexcept {
-  if (!n->try_retain()) return;
-  end(n, context_errc::canceled, nullptr);
+// For a call by the token. The node must not go in there, where its registration would wait for the
+// end of the call: as the last one that holds it, the call leaves that to another goroutine.
+void release_elsewhere(token_node* n) noexcept {
   if (n->references.sub_acq_rel(1, "CX-1") != 1) return;
   n->references.store_relaxed(1);  // nobody else has it
   try {
-    go([last = n] { release(last); });
+    go([last = n] { context_node::release(last); });
   } catch (const std::bad_alloc&) {
     return;  // it stays for good
   }
+}
+
+void token_node::canceler::operator()() const noexcept {
+  if (!n->try_retain()) return;
+  end(n, context_errc::canceled, nullptr);
+  release_elsewhere(n);
 }
 
 struct value_node final : context_node {

@@ -9,8 +9,9 @@
 #include "base/check.hpp"
 #include "platform/decisions.hpp"
 #include "runtime/enter.hpp"
-#include "runtime/sched_state.hpp"
 #include "runtime/wait_reason.hpp"
+#include "sync/misuse.hpp"
+#include "sync/spinning.hpp"
 #include "sync/timed_waiter.hpp"
 
 #include <new>
@@ -21,17 +22,6 @@ namespace sley {
 namespace {
 
 constexpr std::int64_t starving_after_ns = 1'000'000;
-// A critical section is over in this time if it is worth spinning for.
-constexpr int spins = 4;
-constexpr int pauses_a_spin = 30;
-
-// Somebody else runs, perhaps the holder, and nobody waits for this processor.
-bool can_spin() noexcept {
-  const rt::processor* p = rt::current_machine()->p;
-  if (p == nullptr || rt::has_local_work(p)) return false;
-  const std::uint32_t resting = rt::sched.gate.idle() + rt::sched.gate.searching();
-  return resting + 1 < rt::sched.procs.load_relaxed();
-}
 
 }  // namespace
 
@@ -54,15 +44,15 @@ bool mutex::lock_slow(std::int64_t deadline_ns) {
 }
 
 bool mutex::spin(attempt& a) noexcept {
-  if (!can_spin()) return false;
-  for (int i = 0; i < spins; ++i) {
+  if (!sync::can_spin()) return false;
+  for (int i = 0; i < sync::spins; ++i) {
     std::uint32_t seen = state_.load_relaxed();  // the cas decides
     if ((seen & locked) == 0 && take(a)) return true;
     if ((seen & starving) != 0) return false;
     if (!a.is_woken && (seen & (woken | contended)) == contended) {
       a.is_woken = state_.cas_relaxed(seen, seen | woken);  // hands nothing over
     }
-    for (int pauses = pauses_a_spin; pauses > 0; --pauses) detail::cpu_relax();
+    for (int pauses = sync::pauses_a_spin; pauses > 0; --pauses) detail::cpu_relax();
   }
   return false;
 }
@@ -84,6 +74,7 @@ bool mutex::take_or_mark(attempt& a) noexcept {
     std::uint32_t seen = state_.load_relaxed();  // the cas decides
     if ((seen & locked) == 0 || !state_.cas_acq_rel(seen, (seen | marks) & ~mine, "MX-2")) continue;
     a.is_woken = false;
+    is_crowded_.store_relaxed(true);
     return false;
   }
   return true;
@@ -141,10 +132,13 @@ bool mutex::give_back(const attempt& a) noexcept {
 // The time was up, and the waiter is not in the list any more.
 void mutex::stop_waiting() noexcept {
   const detail::lock_guard guard(waiters_.guard());
-  if (waiters_.is_empty()) state_.and_acq_rel(~(contended | starving), "MX-2");
+  if (!waiters_.is_empty()) return;
+  is_crowded_.store_relaxed(false);
+  state_.and_acq_rel(~(contended | starving), "MX-2");
 }
 
-void mutex::unlock_slow(std::uint32_t seen) noexcept {
+void mutex::unlock_slow() noexcept {
+  std::uint32_t seen = state_.load_relaxed();  // the cas decides
   while ((seen & locked) != 0) {  // ends: each round frees it or finds that it has changed
     const bool has_nobody_to_wake = (seen & contended) == 0 || (seen & (woken | starving)) == woken;
     if (has_nobody_to_wake) {
@@ -173,6 +167,7 @@ bool mutex::hand_on() noexcept {
   const bool is_handed_over = chosen.first != nullptr && (seen & starving) != 0;
   if (is_handed_over) chosen.first->is_told = true;
   const std::uint32_t kept = waiters_.is_empty() ? 0 : contended | (seen & starving);
+  if (kept == 0) is_crowded_.store_relaxed(false);
   for (bool is_done = false; !is_done;) {  // ends: `woken` is set once at most meanwhile
     std::uint32_t next = (seen & woken) | kept;
     if (is_handed_over) {
@@ -189,7 +184,7 @@ bool mutex::hand_on() noexcept {
 
 void mutex::check_unused() const noexcept {
   if ((state_.load_relaxed() & (locked | contended)) != 0)
-    base::fatal("sley: a mutex is destroyed while it is locked");
+    sync::destroyed_in_use("sley: a mutex is destroyed while it is locked");
 }
 
 }  // namespace sley

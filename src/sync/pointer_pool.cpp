@@ -42,7 +42,7 @@ struct pointer_pool::state {
   }
 
   std::vector<store> own;
-  lock guard;
+  lock guard{lock_rank::objects};
   std::vector<void*> shared;  // [lock: guard] never grows over what is reserved
 };
 

@@ -3,13 +3,14 @@
 
 #include "base/check.hpp"
 #include "runtime/enter.hpp"
+#include "sync/misuse.hpp"
 
 namespace sley {
 
 namespace {
 
 // Who calls: the goroutine's record, or the one that stands for a foreign thread.
-const void* self() noexcept {
+const void* caller() noexcept {
   if (const rt::machine* m = rt::this_machine(); m != nullptr) return m->g;
   rt::machine* m = rt::enter();
   const void* g = m->g;
@@ -21,12 +22,12 @@ const void* self() noexcept {
 
 recursive_mutex::~recursive_mutex() {
   if (base::debug_checks && owner_.load_relaxed() != nullptr) {
-    base::fatal("sley: a recursive_mutex is destroyed while it is locked");
+    sync::destroyed_in_use("sley: a recursive_mutex is destroyed while it is locked");
   }
 }
 
 void recursive_mutex::lock() {
-  const void* me = self();
+  const void* me = caller();
   if (!is_mine(me)) {
     mutex_.lock();
     owner_.store_relaxed(me);
@@ -35,7 +36,7 @@ void recursive_mutex::lock() {
 }
 
 bool recursive_mutex::try_lock() {
-  const void* me = self();
+  const void* me = caller();
   if (!is_mine(me)) {
     if (!mutex_.try_lock()) return false;
     owner_.store_relaxed(me);
@@ -45,7 +46,7 @@ bool recursive_mutex::try_lock() {
 }
 
 void recursive_mutex::unlock() noexcept {
-  if (!is_mine(self()))
+  if (!is_mine(caller()))
     base::fatal("sley: a recursive_mutex is unlocked by one that does not own it");
   if (--depth_ != 0) return;
   owner_.store_relaxed(nullptr);

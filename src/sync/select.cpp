@@ -78,6 +78,11 @@ class selection {
     sort_by_address();
   }
 
+  void order_as_given() noexcept {
+    std::copy_n(lock_order_, count_, poll_order_);
+    sort_by_address();
+  }
+
   // Never parks.
   outcome try_now() noexcept {
     lock_all();
@@ -264,6 +269,15 @@ std::size_t detail::select(select_case* cases, std::size_t count, std::int64_t d
   if (o.closed && cases[o.index].kind == case_kind::send) {
     throw channel_closed("sley: send on closed channel in select");
   }
+  return o.index;
+}
+
+std::size_t detail::select_in_order(select_case* cases, std::size_t count, void* scratch) noexcept {
+  sync::selection all(cases, count, scratch);
+  rt::machine* m = rt::enter();
+  all.order_as_given();
+  const sync::outcome o = all.wait(m);
+  rt::leave();
   return o.index;
 }
 

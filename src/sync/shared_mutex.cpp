@@ -1,28 +1,50 @@
 // shared_mutex.
 //
 // A writer first gets its turn among writers, then shuts readers out, and then waits for those who
-// are in. They are in state_'s count or in the table, each in a slot that its own hash and the
-// lock's name; a slot that is taken by somebody else sends a reader to the count.
+// are in. They are in state_'s count or in a slot of a processor, which the goroutine remembers; a
+// goroutine that has its mark in a slot for another such lock is in the count.
 //
-// The table comes into use when readers are seen to disturb each other, and goes out of use when a
-// writer comes: then for so long that looking through the table costs little of all.
+// Slots come into use when several readers have come since the last writer, and go out of use when
+// one comes: then for so long that writers spend little of all time on looking for marks.
 #include <sley/shared_mutex.hpp>
 
 #include "base/check.hpp"
 #include "platform/decisions.hpp"
 #include "runtime/enter.hpp"
+#include "runtime/sched_state.hpp"
 #include "runtime/wait_reason.hpp"
+#include "sync/misuse.hpp"
 #include "sync/timed_waiter.hpp"
 
 namespace sley {
 
 namespace {
 
-constexpr std::size_t slot_count = 2048;
-constexpr std::uintptr_t asked = 1;      // in a slot: the reader is to tell when it leaves
-constexpr std::int64_t cost_factor = 9;  // so many times as long as a writer's look at the table
+// A reader in the count thinks about slots once in so many, and if another disturbs it.
+constexpr std::uint32_t reads_per_thought = 64;
+constexpr std::int64_t cost_factor = 9;  // so many times as long as closing the slots took
 
-detail::atomic_table<std::uintptr_t, slot_count> slots;  // [atomic SM-2, SM-3]
+// Where writers wait for marks to go, by the lock's address. Each mark that goes from there wakes
+// all, who look again.
+struct asking_place {
+  detail::atomic<std::uint32_t> writers;  // [atomic SM-4]
+  detail::wait_list list;
+};
+
+constexpr std::size_t asking_places = 64;
+detail::static_table<asking_place, asking_places> asking;
+
+asking_place& place_of(std::uintptr_t mark) noexcept {
+  constexpr std::uint64_t odd = 0x9e3779b97f4a7c15;
+  return asking[(mark * odd) >> 58];
+}
+
+[[gnu::noinline]] void tell_writers(asking_place& place) noexcept {
+  rt::machine* m = rt::enter();
+  place.list.guard().acquire();
+  place.list.wake_all_and_release();
+  rt::leave(m);
+}
 
 std::uint64_t count_of(std::uint64_t state) noexcept { return state / 8; }
 
@@ -31,55 +53,52 @@ std::uint64_t count_of(std::uint64_t state) noexcept { return state / 8; }
 shared_mutex::~shared_mutex() {
   if constexpr (base::debug_checks) {
     const bool is_free = state_.load_relaxed() == 0 && !is_any_slot_taken();
-    if (!is_free) base::fatal("sley: a shared_mutex is destroyed while it is locked");
+    if (!is_free) sync::destroyed_in_use("sley: a shared_mutex is destroyed while it is locked");
   }
 }
 
 // ---- readers ----
 
 bool shared_mutex::try_lock_shared() noexcept {
-  if (has_slots_.load_relaxed()) {  // a hint: enter_slot looks again
-    if (slot* s = my_slot(); s != nullptr && enter_slot(*s)) return true;
-  }
-  return count_in();
+  const bool may_use_slot = has_slots_.load_relaxed();  // a hint: enter_slot looks again
+  const bool is_in = (may_use_slot && enter_slot()) || count_in();
+  if (is_in) sync::note_shared_lock(this);
+  return is_in;
 }
 
 void shared_mutex::unlock_shared() noexcept {
-  if (slot* s = my_slot(); s != nullptr && leave_slot(*s)) return;
-  count_out();
+  sync::forget_shared_lock(this);
+  if (!leave_slot()) count_out();
 }
 
-// Null on a thread that has never used the library. The goroutine stays on its thread meanwhile.
-shared_mutex::slot* shared_mutex::my_slot() const noexcept {
-  const rt::machine* m = rt::this_machine();
-  if (m == nullptr) return nullptr;
-  constexpr std::uint64_t odd = 0x9e3779b97f4a7c15;
-  const auto who = reinterpret_cast<std::uintptr_t>(m->g) / sizeof(rt::goroutine);
-  const std::uint64_t hash = (who ^ (mark() << 16)) * odd;
-  return &slots[hash >> 53];
-}
-
-bool shared_mutex::enter_slot(slot& s) noexcept {
-  std::uintptr_t expected = 0;
-  if (s.load_relaxed() != 0 || !s.cas_seq_cst(expected, mark(), "SM-2")) return false;
-  if (has_slots_.load_seq_cst("SM-2")) return true;
-  leave_slot(s);
+// False if slots are not to be used, or can't be: by a thread without a processor for example.
+inline bool shared_mutex::enter_slot() noexcept {
+  rt::machine* m = rt::try_enter();
+  if (m == nullptr) return false;
+  rt::goroutine* g = m->g;
+  const bool may_take = m->p != nullptr && g->reader_slot == nullptr;
+  parts::reader_slot* s = may_take ? m->p->readers.take(mark()) : nullptr;
+  if (s != nullptr) g->reader_slot = s;
+  rt::leave(m);
+  if (s == nullptr) return false;
+  detail::light_barrier("SM-2");
+  if (has_slots_.load_acquire("SM-2")) return true;
+  leave_slot();
   return false;
 }
 
-// False if this lock is not in the slot. If another goroutine has put it there, which has the same
-// slot, that one will find itself in the count, where we are.
-bool shared_mutex::leave_slot(slot& s) noexcept {
-  if ((s.load_relaxed() & ~asked) != mark()) return false;
-  if (s.exchange_release(0, "SM-3") == mark()) return true;
-  rt::machine* m = rt::enter();
-  asking_.guard().acquire();
-  if (--asked_ == 0) {
-    asking_.wake_one_and_release();
-  } else {
-    asking_.guard().release();
-  }
-  rt::leave(m);
+// False if the goroutine has no slot for this lock. Touches the lock no more once it has left.
+inline bool shared_mutex::leave_slot() noexcept {
+  const rt::machine* m = rt::this_machine();
+  if (m == nullptr) return false;
+  rt::goroutine* g = m->g;
+  parts::reader_slot* s = g->reader_slot;
+  if (s == nullptr || s->load_relaxed() != mark()) return false;
+  asking_place& place = place_of(mark());
+  g->reader_slot = nullptr;
+  s->store_release(0, "SM-3");
+  detail::light_barrier("SM-4");
+  if (__builtin_expect(place.writers.load_relaxed() != 0, 0)) tell_writers(place);
   return true;
 }
 
@@ -88,7 +107,9 @@ bool shared_mutex::count_in() noexcept {
   bool is_contended = false;
   while ((seen & writer) == 0) {  // ends: each failure means that somebody else got in or out
     if (state_.cas_acquire(seen, seen + reader, "SM-1")) {
-      if (is_contended) prefer_slots();
+      const std::uint32_t reads = reads_.load_relaxed() + 1;
+      reads_.store_relaxed(reads);
+      if (is_contended || platform::is_due(reads, reads_per_thought)) prefer_slots();
       return true;
     }
     is_contended = true;
@@ -129,6 +150,7 @@ bool shared_mutex::lock_shared_slow(std::int64_t deadline_ns) {
     }
   }
   rt::leave();
+  if (is_in) sync::note_shared_lock(this);
   return is_in;
 }
 
@@ -154,7 +176,7 @@ bool shared_mutex::try_lock() noexcept {
     return false;
   }
   if (!has_slots_.load_relaxed() && !is_asking_) return true;  // SM-1: readers set it in the count
-  has_slots_.store_seq_cst(false, "SM-2");
+  close_slots();
   is_asking_ = is_any_slot_taken();
   if (!is_asking_) return true;
   unlock();
@@ -163,10 +185,16 @@ bool shared_mutex::try_lock() noexcept {
 
 void shared_mutex::unlock() noexcept {
   std::uint64_t seen = writer;
-  if (!state_.cas_release(seen, 0, "SM-1")) {
-    if ((seen & writer) == 0) base::fatal("sley: unlock of an unlocked shared_mutex");
-    let_readers_in();
+  if (state_.cas_release(seen, 0, "SM-1")) {
+    writers_.release(1, 1);
+    return;
   }
+  if ((seen & writer) == 0) base::fatal("sley: unlock of an unlocked shared_mutex");
+  end_turn();
+}
+
+void shared_mutex::end_turn() noexcept {
+  let_readers_in();
   writers_.release(1, 1);
 }
 
@@ -183,17 +211,26 @@ void shared_mutex::let_readers_in() noexcept {
   rt::leave(m);
 }
 
+// A writer that has its turn among writers and has shut readers out. It gives up if it goes before
+// it has the lock, by an exception for example.
+struct shared_mutex::turn {
+  ~turn() {
+    if (!has_lock) whose.end_turn();
+  }
+  shared_mutex& whose;
+  bool has_lock = false;
+};
+
 bool shared_mutex::lock_until_ns(std::int64_t deadline_ns) {
   if (!writers_.try_acquire_until(deadline_ns)) return false;
   const std::uint64_t before = state_.or_acq_rel(writer, "SM-1");
+  turn mine{.whose = *this};
   if (has_slots_.load_relaxed()) {  // no more of them, though some may come until the count is zero
-    has_slots_.store_seq_cst(false, "SM-2");
+    has_slots_.store_relaxed(false);
     is_asking_ = true;
   }
-  if ((count_of(before) == 0 || drain_count(deadline_ns)) && drain_slots(deadline_ns)) return true;
-  let_readers_in();
-  writers_.release(1, 1);
-  return false;
+  mine.has_lock = (count_of(before) == 0 || drain_count(deadline_ns)) && drain_slots(deadline_ns);
+  return mine.has_lock;
 }
 
 // Until nobody is in the count. False: the time is up.
@@ -230,46 +267,50 @@ bool shared_mutex::stop_draining() noexcept {
   return count_of(seen) == 0;
 }
 
-// Until nobody is in the table. Nobody is in the count, so the table stays out of use.
+// Until nobody is in a slot. Nobody is in the count, so slots stay out of use.
 bool shared_mutex::drain_slots(std::int64_t deadline_ns) {
   if (!is_asking_ && !has_slots_.load_relaxed()) return true;  // SM-1 orders it
-  has_slots_.store_seq_cst(false, "SM-2");
-  is_asking_ = true;
-  rt::enter();
-  bool is_drained = true;
-  {
-    sync::timed_waiter self(deadline_ns);
-    const std::int64_t begin_ns = platform::now_ns();
-    const std::int32_t found = ask_slots();
-    const std::int64_t end_ns = platform::now_ns();
-    no_slots_before_ns_.store_relaxed(end_ns + cost_factor * (end_ns - begin_ns));
-    asking_.guard().acquire();
-    asked_ += found;
-    if (asked_ == 0) {
-      asking_.guard().release();
-    } else {
-      is_drained = self.park(asking_, rt::wait::shared_mutex_lock);
+  asking_place& place = place_of(mark());
+  struct asking_writer {
+    explicit asking_writer(asking_place& p) noexcept : place(p) { place.writers.add_relaxed(1); }
+    ~asking_writer() { place.writers.add_relaxed(static_cast<std::uint32_t>(-1)); }
+    asking_place& place;
+  };
+  const asking_writer self(place);  // the barrier in close_slots orders it
+  close_slots();
+  while (is_asking_) {  // ends at the deadline, or with the readers: no more come
+    rt::enter();
+    bool is_in_time = true;
+    {
+      sync::timed_waiter waiter(deadline_ns);
+      place.list.guard().acquire();
+      is_asking_ = is_any_slot_taken();
+      if (is_asking_) {
+        is_in_time = waiter.park(place.list, rt::wait::shared_mutex_lock);
+      } else {
+        place.list.guard().release();
+      }
     }
+    rt::leave();
+    if (!is_in_time) return false;
   }
-  rt::leave();
-  is_asking_ = !is_drained;
-  return is_drained;
+  return true;
 }
 
-// Asks all who are in the table to tell when they leave. Returns how many were not asked before.
-std::int32_t shared_mutex::ask_slots() noexcept {
-  std::int32_t found = 0;
-  for (std::size_t i = 0; i < slot_count; ++i) {
-    std::uintptr_t seen = slots[i].load_seq_cst("SM-2");
-    if (seen != mark()) continue;
-    if (slots[i].cas_acquire(seen, mark() | asked, "SM-3")) ++found;
-  }
-  return found;
+// By the writer. What is in slots from now on was there before, or goes at once.
+void shared_mutex::close_slots() noexcept {
+  const std::int64_t begin_ns = platform::now_ns();
+  has_slots_.store_relaxed(false);
+  is_asking_ = true;
+  detail::heavy_barrier("SM-2");
+  const std::int64_t end_ns = platform::now_ns();
+  no_slots_before_ns_.store_relaxed(end_ns + cost_factor * (end_ns - begin_ns));
 }
 
-bool shared_mutex::is_any_slot_taken() noexcept {
-  for (std::size_t i = 0; i < slot_count; ++i) {
-    if ((slots[i].load_seq_cst("SM-2") & ~asked) == mark()) return true;
+bool shared_mutex::is_any_slot_taken() const noexcept {
+  const std::uint32_t procs = rt::sched.made_procs.load_acquire("PC-1");
+  for (std::uint32_t i = 0; i < procs; ++i) {
+    if (rt::sched.processors[i].readers.has(mark())) return true;
   }
   return false;
 }

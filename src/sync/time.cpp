@@ -2,15 +2,15 @@
 // time.After with the semantics of Go 1.23.
 //
 // A timer channel has room for one value and says that it has none. stop() and reset() take out a
-// value that was sent and not received, so nothing stale can be received after them. They first
-// disarm, which waits for a timer that is firing (its function runs under the heap's lock), and
-// then drain.
+// value that was sent and not received, so nothing stale can be received after them: they hold the
+// timer while they disarm it and drain its channel.
+#include <sley/detail/reference_count.hpp>
 #include <sley/time.hpp>
 
 #include "runtime/enter.hpp"
 #include "runtime/records.hpp"
 #include "runtime/scheduler.hpp"
-#include "runtime/timer.hpp"
+#include "runtime/timer_hold.hpp"
 #include "sync/chan_core.hpp"
 #include "sync/start_from_timer.hpp"
 #include "sync/timer_channel.hpp"
@@ -20,15 +20,6 @@
 #include <stdexcept>
 
 namespace sley {
-
-namespace {
-
-[[nodiscard]] bool arm(rt::timer* t, std::int64_t delay_ns, std::int64_t period_ns) noexcept {
-  t->period_ns = period_ns;
-  return rt::add_timer(t, detail::deadline_after(delay_ns));
-}
-
-}  // namespace
 
 namespace sync {
 
@@ -51,8 +42,8 @@ bool drain(chan_core* c) noexcept {
   return true;
 }
 
-bool stop_and_drain(channel_timer* t) noexcept {
-  const bool was_armed = rt::remove_timer(t);
+bool stop_and_drain(channel_timer* t, rt::timer_hold& hold) noexcept {
+  const bool was_armed = hold.disarm();
   return drain(t->channel) || was_armed;
 }
 
@@ -60,11 +51,14 @@ detail::chan_ref make_timer_channel(std::int64_t delay_ns, std::int64_t period_n
   auto t = std::make_unique<channel_timer>();
   detail::chan_ref channel(detail::element_type_of<time_point>, 1);
   t->fire = &send_time;
+  t->period_ns = period_ns;
   t->channel = channel.core();
   channel.core()->is_timer = true;
   channel.core()->timer = t.release();  // the channel owns it now
-  rt::inside inside;
-  if (!arm(channel.core()->timer, delay_ns, period_ns)) throw std::bad_alloc();
+  rt::machine* m = rt::enter();
+  const bool is_armed = rt::add_timer(channel.core()->timer, detail::deadline_after(delay_ns));
+  rt::leave(m);
+  if (!is_armed) throw std::bad_alloc();
   return channel;
 }
 
@@ -83,20 +77,38 @@ void destroy(channel_timer* t) noexcept {
 namespace detail {
 
 // One reference is the handle's, one the armed timer's, which goes on to the goroutine that it
-// starts.
-struct function_timer : rt::timer {
-  explicit function_timer(std::function<void()> f) : function(std::move(f)) {}
-
-  void retain() noexcept { references.add_relaxed(1); }  // the caller holds one
-  void release() noexcept {
-    if (references.sub_acq_rel(1, "FT-1") == 1) delete this;
+// starts. The callable stands behind it, in one piece of memory.
+struct alignas(std::max_align_t) function_timer : rt::timer {
+  // Moves from the callable. Throws std::bad_alloc, and what its move throws.
+  static function_timer* make(const timer_call& type, void* callable) {
+    void* place = ::operator new(sizeof(function_timer) + type.size);
+    auto* t = ::new (place) function_timer(type);
+    try {
+      type.move(t->callable(), callable);
+    } catch (...) {
+      t->~function_timer();
+      ::operator delete(place);
+      throw;
+    }
+    return t;
   }
 
-  lock guard;  // one stop or reset at a time; before the heap's lock
-  // FT-1  Uses through other references are over before the last one frees it: sub_acq_rel in
-  //       release.
-  atomic<std::uint32_t> references{1};  // [atomic FT-1]
-  std::function<void()> function;       // [const]
+  void call() { type.call(callable()); }
+
+  void release() noexcept {
+    if (!references.drop()) return;
+    type.destroy(callable());
+    this->~function_timer();
+    ::operator delete(this);
+  }
+
+  reference_count references{2};  // the timer's is counted, and given up, while it is held
+
+ private:
+  explicit function_timer(const timer_call& t) noexcept : type(t) {}
+  void* callable() noexcept { return this + 1; }
+
+  const timer_call& type;
 };
 
 namespace {
@@ -109,7 +121,7 @@ struct function_call {
       function_timer* timer;
       ~releaser() { timer->release(); }
     } guard{timer};
-    timer->function();
+    timer->call();
   }
 };
 
@@ -117,68 +129,68 @@ rt::goroutine* start_function(rt::timer* t, std::int64_t now_ns) noexcept {
   return sync::start_from_timer(t, now_ns, function_call{static_cast<function_timer*>(t)});
 }
 
-bool arm_function(function_timer* t, std::int64_t delay_ns) noexcept {
-  t->retain();
-  if (arm(t, delay_ns, 0)) return true;
-  t->release();
-  return false;
-}
-
-// Requires the timer's guard.
-bool stop_function(function_timer* t) noexcept {
-  if (!rt::remove_timer(t)) return false;
-  t->release();
-  return true;
-}
-
 }  // namespace
 
 timer_ref::timer_ref(std::int64_t delay_ns, std::int64_t period_ns)
     : channel_(sync::make_timer_channel(delay_ns, period_ns)) {}
 
-timer_ref::timer_ref(std::int64_t delay_ns, std::function<void()> f)
-    : function_(new function_timer(std::move(f))) {
+timer_ref::timer_ref(std::int64_t delay_ns, const timer_call& type, void* callable)
+    : function_(function_timer::make(type, callable)) {
   function_->fire = &start_function;
-  rt::inside inside;
-  if (!arm_function(function_, delay_ns)) {
-    function_->release();
-    throw std::bad_alloc();
-  }
+  rt::machine* m = rt::enter();
+  const bool is_armed = rt::add_timer(function_, deadline_after(delay_ns));
+  rt::leave(m);
+  if (is_armed) return;
+  function_->release();
+  function_->release();
+  throw std::bad_alloc();
+}
+
+inline void timer_ref::check_not_moved_from() const {
+  if (function_ == nullptr && channel_.core() == nullptr)
+    throw std::logic_error("sley: stop or reset of a timer that was moved from");
 }
 
 timer_ref::~timer_ref() {
   if (channel_.core() != nullptr) {
     rt::inside inside;
-    lock_guard guard(channel_.core()->timer->guard);
     rt::remove_timer(channel_.core()->timer);
   }
   if (function_ != nullptr) function_->release();
 }
 
 bool timer_ref::stop() const {
+  check_not_moved_from();
   rt::inside inside;
-  if (function_ != nullptr) {
-    lock_guard guard(function_->guard);
-    return stop_function(function_);
+  if (function_ == nullptr) {
+    rt::timer_hold hold(channel_.core()->timer);
+    return sync::stop_and_drain(channel_.core()->timer, hold);
   }
-  lock_guard guard(channel_.core()->timer->guard);
-  return sync::stop_and_drain(channel_.core()->timer);
+  rt::timer_hold hold(function_);
+  const bool was_armed = hold.disarm();
+  if (was_armed) function_->references.drop_not_last();
+  return was_armed;
 }
 
 bool timer_ref::reset(std::int64_t delay_ns, std::int64_t period_ns) const {
-  rt::inside inside;
+  check_not_moved_from();
+  const std::int64_t when_ns = deadline_after(delay_ns);
   bool was_pending;
   bool is_armed;
-  if (function_ != nullptr) {
-    lock_guard guard(function_->guard);
-    was_pending = stop_function(function_);
-    is_armed = arm_function(function_, delay_ns);
-  } else {
+  rt::machine* m = rt::enter();
+  if (function_ == nullptr) {
     sync::channel_timer* t = channel_.core()->timer;
-    lock_guard guard(t->guard);
-    was_pending = sync::stop_and_drain(t);
-    is_armed = arm(t, delay_ns, period_ns);
+    rt::timer_hold hold(t);
+    was_pending = sync::stop_and_drain(t, hold);
+    t->period_ns = period_ns;
+    is_armed = hold.arm(when_ns);
+  } else {
+    rt::timer_hold hold(function_);
+    was_pending = hold.is_armed();
+    is_armed = hold.arm(when_ns);
+    if (is_armed && !was_pending) function_->references.add();
   }
+  rt::leave(m);
   if (!is_armed) throw std::bad_alloc();
   return was_pending;
 }

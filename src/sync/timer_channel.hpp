@@ -1,8 +1,6 @@
 // The timer that feeds a timer channel. It belongs to the channel and goes with it.
 #pragma once
 
-#include <sley/detail/lock.hpp>
-
 #include "runtime/timer.hpp"
 
 namespace sley::detail {
@@ -12,7 +10,6 @@ struct chan_core;
 namespace sley::sync {
 
 struct channel_timer : rt::timer {
-  detail::lock guard;                    // one stop or reset at a time; before the heap's lock
   detail::chan_core* channel = nullptr;  // [const]
 };
 

@@ -4,23 +4,43 @@
 #include "runtime/enter.hpp"
 #include "runtime/wait_reason.hpp"
 
+#include <cstdint>
 #include <stdexcept>
 
 namespace sley {
 
-void wait_group::add_slow(std::int32_t n, std::uint64_t after) {
-  const std::int64_t sum = std::int64_t{count(after - units(n))} + n;
-  if (sum < 0 || sum > INT32_MAX) {
-    state_.sub_acq_rel(units(n), "WT-1");
-    throw std::logic_error(sum < 0 ? "sley::wait_group: negative counter"
-                                   : "sley::wait_group: counter too large");
-  }
-  // Zero, with waiters: they cannot go before we wake them, so the group stays.
+namespace {
+
+[[noreturn]] void throw_too_large() {
+  throw std::logic_error("sley::wait_group: counter too large");
+}
+
+}  // namespace
+
+// With the lock held nobody begins or ends to wait. While the counter has not reached zero, the
+// waiters keep the group alive; and once it has, until they are woken.
+void wait_group::add_slow(std::int32_t n) {
   rt::enter();
   waiters_.guard().acquire();
-  state_.store_release(0, "WT-1");
-  waiters_.wake_all_and_release();
+  std::uint64_t seen = state_.load_relaxed();
+  std::int64_t sum;
+  do {
+    sum = std::int64_t{count(seen)} + n;
+    if (sum < 0 || sum > INT32_MAX) break;
+  } while (!state_.cas_acq_rel(seen, sum == 0 ? 0 : seen + units(n), "WT-1"));
+  if (sum == 0) {
+    waiters_.wake_all_and_release();
+  } else {
+    waiters_.guard().release();
+  }
   rt::leave();
+  if (sum < 0) throw std::logic_error("sley::wait_group: negative counter");
+  if (sum > INT32_MAX) throw_too_large();
+}
+
+void wait_group::take_back_one() {
+  state_.sub_acq_rel(units(1), "WT-1");
+  throw_too_large();
 }
 
 void wait_group::wait_slow() {

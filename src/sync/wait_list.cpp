@@ -11,6 +11,7 @@
 #include "platform/os.hpp"
 #include "runtime/enter.hpp"
 #include "runtime/scheduler.hpp"
+#include "sync/misuse.hpp"
 #include "sync/timed_waiter.hpp"
 
 #include <new>
@@ -93,15 +94,27 @@ void wait_list::unlink(list_waiter* previous, list_waiter* next) noexcept {
   (next != nullptr ? next->previous : last_) = previous;
 }
 
+// A thread where nobody is stopped may take the lock outside of the runtime, and does not enter,
+// for that would end the pause between two run()s: a program that ends destroys its static objects.
 void wait_list::wait_until_unused() noexcept {
-  rt::machine* m = rt::enter();
+  rt::machine* m = rt::is_in_user_code() ? rt::enter() : nullptr;
   for (bool is_used = true; is_used;) {  // ends: who has timed out leaves the list next
     lock_.acquire();
-    is_used = first_ != nullptr;
+    const bool is_misused = is_awaited();
+    is_used = first_ != nullptr && !is_misused;
     lock_.release();
+    if (is_misused) sync::destroyed_in_use("sley: destroyed while somebody waits for it");
+    if (is_used && m == nullptr) m = rt::enter();  // they may need the runtime for that
     if (is_used) platform::yield_thread();
   }
-  rt::leave(m);
+  if (m != nullptr) rt::leave(m);
+}
+
+// Requires the lock. By others than those who have timed out.
+bool wait_list::is_awaited() const noexcept {
+  const list_waiter* w = first_;
+  while (w != nullptr && w->claim != nullptr && w->claim->has_timed_out()) w = w->next;
+  return w != nullptr;
 }
 
 }  // namespace detail

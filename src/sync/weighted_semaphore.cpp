@@ -45,6 +45,18 @@ void weighted_semaphore::acquire(std::int64_t k) {
   acquire_until(k, detail::no_deadline, nullptr);
 }
 
+void weighted_semaphore::acquire(const context& ctx, std::int64_t k) {
+  std::error_code error;
+  acquire(ctx, k, error);
+  if (error) throw std::system_error(error, "sley::weighted_semaphore: acquire");
+}
+
+void weighted_semaphore::acquire(const context& ctx, std::int64_t k, std::error_code& error) {
+  check(k);
+  error = ctx.error();
+  if (!error && !try_acquire_unless(k, ctx.done())) error = ctx.error();
+}
+
 bool weighted_semaphore::try_acquire(std::int64_t k) {
   check(k);
   const std::lock_guard guard(mutex_);

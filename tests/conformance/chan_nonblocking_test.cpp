@@ -17,19 +17,15 @@ using std::chrono::steady_clock;
 
 namespace {
 
-constexpr int max_yields = 200000;
-
-// Tries until the status is another than would_block, at most max_yields times; or as often as fits
-// into some seconds, for a thread that has the other goroutine may have to wait for a CPU.
+// Tries until the status is another than would_block.
 template <class Try>
 chan_status try_with_yields(Try attempt) {
-  const auto deadline = steady_clock::now() + 5s;
-  for (int i = 0; i < max_yields || steady_clock::now() < deadline; ++i) {
-    const chan_status status = attempt();
-    if (status != chan_status::would_block) return status;
-    sley::this_goroutine::yield();
-  }
-  return chan_status::would_block;
+  chan_status status = chan_status::would_block;
+  (void)sley_test::eventually([&] {
+    status = attempt();
+    return status != chan_status::would_block;
+  });
+  return status;
 }
 
 // The combinations of test/chan/nonblock.go for one type and capacity.

@@ -31,11 +31,12 @@ static_assert(noexcept(std::declval<sley::condition_variable&>().notify_all()));
 GO_TEST(condition_variable, each_notify_one_wakes_exactly_one) {
   sley::mutex m;
   sley::condition_variable changed;
+  sley::wait_group group;
   constexpr int waiters = 5;
   sley::chan<bool> running(waiters);
   sley::chan<bool> awake(waiters);
   for (int i = 0; i < waiters; ++i) {
-    sley::go([&, running, awake] {
+    group.go([&, running, awake] {
       lock_type lock(m);
       running.send(true);
       changed.wait(lock);
@@ -53,17 +54,19 @@ GO_TEST(condition_variable, each_notify_one_wakes_exactly_one) {
     EXPECT_EQ(awake.size(), 0U) << "too many are awake";
   }
   changed.notify_one();
+  group.wait();
 }
 
 // H11, TestCondSignalGenerations
 GO_TEST(condition_variable, waiters_are_woken_in_the_order_in_which_they_began_to_wait) {
   sley::mutex m;
   sley::condition_variable changed;
+  sley::wait_group group;
   constexpr int waiters = 100;
   sley::chan<bool> running(waiters);
   sley::chan<int> awake(waiters);
   for (int i = 0; i < waiters; ++i) {
-    sley::go([&, i, running, awake] {
+    group.go([&, i, running, awake] {
       lock_type lock(m);
       running.send(true);
       changed.wait(lock);
@@ -77,19 +80,21 @@ GO_TEST(condition_variable, waiters_are_woken_in_the_order_in_which_they_began_t
     changed.notify_one();
   }
   EXPECT_EQ(awake.receive(), waiters - 1);
+  group.wait();
 }
 
 // H12, TestCondBroadcast
 GO_TEST(condition_variable, notify_all_wakes_each_exactly_once) {
   sley::mutex m;
   sley::condition_variable changed;
+  sley::wait_group group;
   constexpr int waiters = 200;
   const int laps = rounds(200);
   sley::chan<int> running(waiters);
   sley::chan<int> awake(waiters);
   bool over = false;  // guarded by m
   for (int i = 0; i < waiters; ++i) {
-    sley::go([&, i, running, awake] {
+    group.go([&, i, running, awake] {
       lock_type lock(m);
       while (!over) {
         running.send(i);
@@ -118,6 +123,7 @@ GO_TEST(condition_variable, notify_all_wakes_each_exactly_once) {
   }
   EXPECT_EQ(running.size(), 0U);
   changed.notify_all();
+  group.wait();
 }
 
 // H13, TestCondSignalStealing
@@ -184,13 +190,17 @@ GO_TEST(condition_variable, a_timed_wait_that_is_notified_reports_no_timeout) {
   sley::wait_group group;
   group.add(2);
   go_until_parked([&] {
-    lock_type lock(m);
-    EXPECT_EQ(changed.wait_for(lock, 1h), cv_status::no_timeout);
+    {
+      lock_type lock(m);
+      EXPECT_EQ(changed.wait_for(lock, 1h), cv_status::no_timeout);
+    }
     group.done();
   });
   go_until_parked([&] {
-    lock_type lock(m);
-    EXPECT_TRUE(changed.wait_until(lock, system_clock::now() + 1h, [&] { return ready; }));
+    {
+      lock_type lock(m);
+      EXPECT_TRUE(changed.wait_until(lock, system_clock::now() + 1h, [&] { return ready; }));
+    }
     group.done();
   });
   {
@@ -375,6 +385,7 @@ GO_TEST(condition_variable_any, a_stop_request_ends_waits_whose_predicate_is_fal
                               : changed.wait_until(lock, token, steady_clock::now() + 1h, never);
       EXPECT_FALSE(result);
       EXPECT_TRUE(lock.owns_lock());
+      lock.unlock();
       group.done();
     });
   }

@@ -153,7 +153,7 @@ CHILD_MAIN(returns_with_threads_inside) {
 TEST(foreign_threads, do_not_keep_the_process_from_ending) {
   if (sley_test::under_tsan) GTEST_SKIP() << "it waits for others at exit";
   for (int i = 0; i < 5; ++i) {
-    const auto child = sley_test::run_child("returns_with_threads_inside", {}, 20s);
+    const auto child = sley_test::run_child("returns_with_threads_inside");
     ASSERT_EQ(child.status, 7) << child;
   }
 }

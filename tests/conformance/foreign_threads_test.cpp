@@ -299,6 +299,6 @@ CHILD_MAIN(starts_with_all_signals_blocked) {
 }
 
 TEST(foreign_threads, with_all_signals_blocked_may_start_the_runtime) {
-  const auto child = sley_test::run_child("starts_with_all_signals_blocked", {}, 20s);
+  const auto child = sley_test::run_child("starts_with_all_signals_blocked");
   EXPECT_EQ(child.status, 7) << child;
 }

@@ -183,7 +183,19 @@ GO_TEST(go, an_exception_from_copying_comes_out_and_starts_nothing) {
   EXPECT_EQ(sley::runtime::read_stats().spawned, spawned);
 }
 
+namespace {
+
+// Known to be empty, though it is not made of nullptr.
+struct empty_delegate {
+  void operator()() const {}
+  bool operator==(std::nullptr_t) const { return true; }
+};
+
+}  // namespace
+
+// E12, TestGoNil
 GO_TEST(go, a_null_function_is_refused) {
+  EXPECT_THROW(sley::go(empty_delegate()), std::logic_error);
   EXPECT_THROW(sley::go(static_cast<void (*)()>(nullptr)), std::logic_error);
   EXPECT_THROW(sley::go(std::function<void()>()), std::logic_error);
   object o;
@@ -351,6 +363,37 @@ GO_TEST(go, destructors_may_park_while_exit_unwinds) {
   int expected = 0;
   for (const int value : c) EXPECT_EQ(value, expected++);
   EXPECT_EQ(expected, 3);
+}
+
+// E5, TestPanicAfterGoexit and TestRecoveredPanicAfterGoexit: what a destructor throws and catches
+// while exit unwinds does not end the exit.
+GO_TEST(go, exceptions_may_be_handled_while_exit_unwinds) {
+  struct handles {
+    int& handled;
+    ~handles() {
+      try {
+        throw counted(1);
+      } catch (const counted&) {
+        this_goroutine::yield();
+        ++handled;
+      }
+    }
+  };
+  const counted_check check;
+  int handled = 0;
+  bool passed = false;
+  sley::wait_group group;
+  group.go([&] {
+    const handles outer{handled};
+    [&] {
+      const handles inner{handled};
+      this_goroutine::exit();
+    }();
+    passed = true;
+  });
+  group.wait();
+  EXPECT_EQ(handled, 2);
+  EXPECT_FALSE(passed);
 }
 
 GO_TEST(go, exit_in_a_handler_drops_the_exception) {

@@ -8,7 +8,6 @@
 #include <stdexcept>
 #include <string>
 #include <thread>
-#include <vector>
 
 using sley::goroutine_local;
 using sley_test::eventually;
@@ -57,25 +56,23 @@ GO_TEST(goroutine_local, values_are_destroyed_at_the_end_of_their_goroutine_on_i
 }
 
 GO_TEST(goroutine_local, the_last_made_is_destroyed_first) {
-  std::vector<int> order;
+  const sley::chan<int> order(2);
   struct note {
-    std::vector<int>* order = nullptr;
+    const sley::chan<int>* order = nullptr;
     int number = 0;
     ~note() {
-      if (order != nullptr) order->push_back(number);
+      if (order != nullptr) order->send(number);
     }
   };
   goroutine_local<note> first;
   goroutine_local<note> second;
-  sley::wait_group group;
-  group.go([&] {
+  sley::go([&] {
     second->number = 2;
     first->number = 1;
     second->order = first->order = &order;
   });
-  group.wait();
-  EXPECT_TRUE(eventually([&] { return sley::runtime::num_goroutines() == 1; }));
-  EXPECT_EQ(order, (std::vector<int>{1, 2})) << "`first` was made after `second`";
+  EXPECT_EQ(order.receive(), 1) << "`first` was made after `second`";
+  EXPECT_EQ(order.receive(), 2);
 }
 
 GO_TEST(goroutine_local, a_destructor_may_use_another_variable) {

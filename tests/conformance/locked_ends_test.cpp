@@ -240,7 +240,7 @@ CHILD_MAIN(two_lock_at_once) {
 
 TEST(thread_lock, two_first_locks_at_once_while_the_world_stops_do_not_hang) {
   for (int i = 0; i < rounds(30); ++i) {
-    const auto child = run_child("two_lock_at_once", {}, 20s);
+    const auto child = run_child("two_lock_at_once");
     ASSERT_EQ(child.status, 7) << "in try " << i << ": " << child;
   }
 }

@@ -3,6 +3,7 @@
 #include "support/harness.hpp"
 #include "support/threads.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdio>
@@ -10,10 +11,26 @@
 #include <string>
 
 using sley::runtime::read_stats;
-using sley_test::run_child;
 using namespace std::chrono_literals;
 
-// A goroutine computes, and the main goroutine wants to go on meanwhile.
+// A goroutine computes, and the main goroutine wants to go on meanwhile, which stops it.
+CHILD_MAIN(computes_until_others_run) {
+  return sley::run([] {
+    sley::runtime::set_max_procs(1);
+    std::atomic<bool> stop{false};
+    sley::wait_group group;
+    group.go([&stop] {
+      while (!stop) {
+      }
+    });
+    sley::this_goroutine::yield();
+    stop = true;
+    group.wait();
+    return 7;
+  });
+}
+
+// The same, but it ends by itself: who has to wait for it need not wait for ever.
 CHILD_MAIN(computes_for_a_while) {
   return sley::run([] {
     sley::runtime::set_max_procs(1);
@@ -35,10 +52,13 @@ CHILD_MAIN(computes_for_a_while) {
 
 namespace {
 
+// Chaos, where it is built in, would end slices by chance.
+sley_test::child_result run_child(const char* name, const char* settings) {
+  return sley_test::run_child(name, {{"SLEYDEBUG", settings}, {"SLEY_SEED", "0"}});
+}
+
 // The hog may have found at its end that it has to make room.
 bool is_without_signals(const std::string& out) {
-  // There slices end by chance as well, and that is counted.
-  if (sley_test::under_chaos) return out.starts_with("waited") || out.starts_with("taken");
   for (const char* text : {"waited, 0 ", "waited, 1 ", "taken, 0 ", "taken, 1 "}) {
     if (out.starts_with(text)) return true;
   }
@@ -48,18 +68,19 @@ bool is_without_signals(const std::string& out) {
 }  // namespace
 
 TEST(preemption, may_be_switched_off) {
-  const auto child = run_child("computes_for_a_while", {{"SLEYDEBUG", "asyncpreemptoff=1"}});
+  const auto child = run_child("computes_for_a_while", "asyncpreemptoff=1");
   EXPECT_EQ(child.status, 7) << child;
   // Taken: a thread that gets no CPU for a while looks like one that is asleep.
   EXPECT_TRUE(is_without_signals(child.out)) << child;
   EXPECT_EQ(child.err, "") << child;
-  const auto on = run_child("computes_for_a_while", {{"SLEYDEBUG", "asyncpreemptoff=0"}});
+  const auto on = run_child("computes_until_others_run", "asyncpreemptoff=0");
   EXPECT_EQ(on.status, 7) << on;
-  EXPECT_EQ(on.out.find("waited"), std::string::npos) << on;
 }
 
-// Prints how often two goroutines were preempted in a second.
-CHILD_MAIN(counts_preemptions) {
+// Two goroutines compute. The main goroutine runs when one of them has been preempted; the child
+// prints the shortest time from one such moment to the next, in microseconds. A processor that was
+// taken from a thread which got no CPU and looked asleep does not count.
+CHILD_MAIN(prints_the_shortest_slice) {
   return sley::run([] {
     sley::runtime::set_max_procs(1);
     std::atomic<bool> stop{false};
@@ -70,25 +91,33 @@ CHILD_MAIN(counts_preemptions) {
         }
       });
     }
-    sley::this_goroutine::sleep_for(1s);
+    sley::this_goroutine::yield();
+    auto shortest = std::chrono::steady_clock::duration::max();
+    for (int slices = 0; slices < 10;) {
+      const auto retakes = read_stats().retakes;
+      const auto start = std::chrono::steady_clock::now();
+      sley::this_goroutine::yield();
+      const auto slice = std::chrono::steady_clock::now() - start;
+      if (read_stats().retakes != retakes) continue;
+      shortest = std::min(shortest, slice);
+      ++slices;
+    }
     stop = true;
     group.wait();
-    std::printf("%llu", static_cast<unsigned long long>(read_stats().preemptions));
+    std::printf("%.0f", std::chrono::duration<double, std::micro>(shortest).count());
     return 7;
   });
 }
 
 TEST(preemption, has_slices_as_long_as_asked_for) {
-  const auto count = [](const char* setting) {
-    const auto child = run_child("counts_preemptions", {{"SLEYDEBUG", setting}});
+  const auto shortest = [](const char* setting) {
+    const auto child = run_child("prints_the_shortest_slice", setting);
     EXPECT_EQ(child.status, 7) << child;
     EXPECT_EQ(child.err, "") << child;
     return std::strtol(child.out.c_str(), nullptr, 10);
   };
-  const long coarse = count("slice=50");
-  const long fine = count("slice=1");
-  EXPECT_GE(coarse, 2);
-  EXPECT_GE(fine, 4 * coarse);
+  EXPECT_GE(shortest("slice=50"), 50'000);
+  EXPECT_LT(shortest("slice=1"), 50'000);
 }
 
 CHILD_MAIN(says_seven) {
@@ -99,7 +128,7 @@ TEST(preemption, a_setting_without_sense_is_one_line_on_stderr_and_the_default) 
   for (const char* value :
        {"slice=0", "slice=101", "slice=-1", "slice=abc", "slice=5x", "slice=", "slice",
         "slice=99999999999999999999", "asyncpreemptoff=2", "asyncpreemptoff=yes", "slicer=5"}) {
-    const auto child = run_child("says_seven", {{"SLEYDEBUG", value}});
+    const auto child = run_child("says_seven", value);
     EXPECT_EQ(child.status, 7) << value << ": " << child;
     EXPECT_NE(child.err.find("SLEYDEBUG"), std::string::npos) << value << ": " << child;
     EXPECT_NE(child.err.find(value), std::string::npos) << value << ": " << child;
@@ -107,13 +136,12 @@ TEST(preemption, a_setting_without_sense_is_one_line_on_stderr_and_the_default) 
   }
   for (const char* value : {"", "slice=1", "slice=100", "asyncpreemptoff=0", "asyncpreemptoff=1",
                             "slice=20,asyncpreemptoff=1", "asyncpreemptoff=0,slice=20"}) {
-    const auto child = run_child("says_seven", {{"SLEYDEBUG", value}});
+    const auto child = run_child("says_seven", value);
     EXPECT_EQ(child.status, 7) << value << ": " << child;
     EXPECT_EQ(child.err, "") << value << ": " << child;
   }
   // The rest of the line counts.
-  const auto child =
-      run_child("computes_for_a_while", {{"SLEYDEBUG", "slice=0,asyncpreemptoff=1"}});
+  const auto child = run_child("computes_for_a_while", "slice=0,asyncpreemptoff=1");
   EXPECT_TRUE(is_without_signals(child.out)) << child;
   EXPECT_EQ(sley_test::occurrences(child.err, "\n"), 1) << child;
 }

@@ -122,6 +122,7 @@ CHILD_MAIN(main_is_one) {
   });
 }
 
+// E7, TestMainGoroutineID
 TEST(run, the_main_goroutine_is_number_one) {
   const auto child = sley_test::run_child("main_is_one");
   EXPECT_EQ(child.status, 7) << child;

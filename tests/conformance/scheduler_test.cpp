@@ -17,6 +17,7 @@ using sley::runtime::max_procs;
 using sley::runtime::num_goroutines;
 using sley::runtime::read_stats;
 using sley_test::eventually;
+using sley_test::patience;
 using sley_test::rounds;
 using namespace std::chrono_literals;
 
@@ -124,7 +125,7 @@ GO_TEST(scheduler, a_goroutine_does_not_wait_behind_a_busy_one_while_a_processor
     std::atomic<int> arrived{0};
     const int started = 1 + i % 2;
     for (int n = 0; n < started; ++n) sley::go([&arrived] { ++arrived; });
-    const auto deadline = std::chrono::steady_clock::now() + 20s;
+    const auto deadline = std::chrono::steady_clock::now() + patience;
     while (arrived.load() != started) {
       ASSERT_LT(std::chrono::steady_clock::now(), deadline) << "in try " << i;
     }
@@ -142,7 +143,7 @@ GO_TEST(scheduler, a_woken_goroutine_does_not_wait_behind_a_busy_one) {
   });
   for (int i = 0; i < tries; ++i) {
     wake.send();
-    const auto deadline = std::chrono::steady_clock::now() + 20s;
+    const auto deadline = std::chrono::steady_clock::now() + patience;
     while (woken.load() != i + 1) {
       ASSERT_LT(std::chrono::steady_clock::now(), deadline) << "in try " << i;
     }

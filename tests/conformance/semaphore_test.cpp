@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstdint>
 #include <stdexcept>
+#include <system_error>
 #include <type_traits>
 #include <vector>
 
@@ -44,6 +45,52 @@ GO_TEST(semaphore, of_one_unit_excludes_as_a_mutex) {
   group.wait();
   EXPECT_TRUE(unit.try_acquire());
   EXPECT_FALSE(unit.try_acquire());
+}
+
+// H2, TestSemaHandoff: who is released runs next on the releaser's processor. Go's semaphore goes
+// over to it at once, if asked to; here that is left to the releaser's next wait.
+static void expect_the_released_to_run_next(int procs) {
+  const sley_test::processors p(procs);
+  std::atomic<bool> stop{false};
+  sley::wait_group noise;  // or the releaser may go to another processor that has nothing to do
+  for (int i = 0; i < procs; ++i) {
+    noise.go([&stop] {
+      while (!stop) sley::this_goroutine::yield();
+    });
+  }
+  const int tries = rounds(1000);
+  int waiter_first = 0;
+  for (int i = 0; i < tries; ++i) {
+    sley::binary_semaphore unit(0);
+    std::atomic<int> first{0};
+    std::atomic<bool> waits{false};
+    sley::wait_group waiter;
+    waiter.go([&] {
+      waits = true;
+      unit.acquire();
+      int nobody = 0;
+      first.compare_exchange_strong(nobody, 1);
+    });
+    while (!waits) sley::this_goroutine::yield();
+    sley::this_goroutine::yield();
+    unit.release();
+    sley::this_goroutine::yield();
+    int nobody = 0;
+    first.compare_exchange_strong(nobody, 2);
+    waiter.wait();
+    waiter_first += first == 1;
+  }
+  stop = true;
+  noise.wait();
+  if (sley_test::under_chaos) return;  // there the next one is not always next
+  EXPECT_GE(waiter_first, tries * 2 / 3) << "of " << tries << " with " << procs;
+}
+
+GO_TEST(semaphore, who_is_released_runs_next) {
+  const int procs = sley::runtime::max_procs();
+  expect_the_released_to_run_next(procs);
+  expect_the_released_to_run_next(1);
+  expect_the_released_to_run_next(2);
 }
 
 GO_TEST(semaphore, try_acquire_takes_what_is_there_and_no_more) {
@@ -265,6 +312,40 @@ GO_TEST(weighted_semaphore, who_gives_up_lets_those_behind_it_go_on) {
   EXPECT_EQ(large.receive(), false);
   s.release(2);
   EXPECT_TRUE(s.try_acquire(10));
+}
+
+// TestWeightedDoesntBlockIfTooBig, and what Acquire says of a context.
+GO_TEST(weighted_semaphore, waiting_ends_with_the_context_and_takes_nothing) {
+  sley::weighted_semaphore s(2);
+  auto [ctx, cancel] = sley::with_cancel(sley::context());
+  s.acquire(ctx);
+  s.acquire(ctx, 1);
+  sley::wait_group group;
+  group.go([&, c = ctx] {
+    std::error_code error;
+    s.acquire(c, 1, error);
+    EXPECT_EQ(error, sley::context_errc::canceled);
+  });
+  group.go([&, c = ctx] {
+    try {
+      s.acquire(c, 3);
+      ADD_FAILURE() << "there never are so many";
+    } catch (const std::system_error& e) {
+      EXPECT_EQ(e.code(), std::errc::operation_canceled);
+    }
+  });
+  let_others_run();
+  cancel();
+  group.wait();
+  s.release(2);
+  EXPECT_THROW(s.acquire(ctx, 1), std::system_error) << "it has ended before";
+  std::error_code error;
+  s.acquire(sley::context(), 2, error);
+  EXPECT_FALSE(error);
+  s.acquire(sley::with_timeout(sley::context(), 1ms).first, 1, error);
+  EXPECT_EQ(error, std::errc::timed_out);
+  EXPECT_THROW(s.acquire(ctx, -1), std::logic_error);
+  s.release(2);
 }
 
 FOREIGN_TEST(weighted_semaphore, threads_wait_as_well) {

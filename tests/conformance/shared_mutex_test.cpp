@@ -1,15 +1,17 @@
 // shared_mutex and recursive_mutex: the conditions of [thread.sharedmutex] and [thread.mutex], and
-// what Go's sync/rwmutex_test.go asserts (H7, H9 and HammerRWMutex). Readers of several processors
-// go another way than those of one, so most tests let readers meet first.
+// what Go's sync/rwmutex_test.go asserts (H7, H9 and HammerRWMutex). Readers go another way once
+// many have come without a writer, so most tests let readers meet first.
 #include "support/harness.hpp"
 #include "support/thread_group.hpp"
 
 #include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <shared_mutex>
 #include <type_traits>
+#include <unordered_map>
 #include <vector>
 
 using sley_test::eventually;
@@ -23,7 +25,7 @@ using std::chrono::system_clock;
 static_assert(!std::is_copy_constructible_v<sley::shared_mutex>);
 static_assert(!std::is_copy_constructible_v<sley::recursive_mutex>);
 
-// Readers that run at the same time, for so long that they are seen to disturb each other.
+// Readers for so long that they use slots from then on.
 static void let_readers_meet(sley::shared_mutex& m) {
   sley::wait_group group;
   for (int g = 0; g < 4; ++g) {
@@ -160,6 +162,23 @@ GO_TEST(shared_mutex, a_rare_writer_excludes_readers_who_do_not_write_to_the_loc
   hammer(group, 10, rounds(10000), 500);
 }
 
+// Readers leave marks with processors, some of which are gone when they unlock.
+GO_TEST(shared_mutex, readers_are_seen_while_processors_come_and_go) {
+  const sley_test::processors as_before;
+  std::atomic<bool> ends = false;
+  sley::wait_group changes;
+  changes.go([&] {
+    for (int i = 0; !ends; ++i) {
+      sley::runtime::set_max_procs(1 + i % 8);
+      sley::this_goroutine::yield();
+    }
+  });
+  sley::wait_group group;
+  hammer(group, 10, rounds(3000), 500);
+  ends = true;
+  changes.wait();
+}
+
 struct threads {
   template <class F>
   void go(F f) {
@@ -247,6 +266,119 @@ GO_TEST(recursive_mutex, its_owner_may_lock_it_again_and_nobody_else) {
                 m.unlock();
                 return locked;
               }).get());
+}
+
+namespace {
+
+struct unlocked_at_the_end {
+  sley::shared_mutex* m = nullptr;
+  ~unlocked_at_the_end() {
+    if (m != nullptr) m->unlock_shared();
+  }
+};
+
+}  // namespace
+
+GO_TEST(shared_mutex, a_goroutines_variable_may_unlock_it_as_the_goroutine_ends) {
+  sley::shared_mutex m;
+  sley::goroutine_local<unlocked_at_the_end> last;
+  sley::wait_group group;
+  for (int g = 0; g < 5; ++g) {
+    group.go([&] {
+      unlocked_at_the_end& mine = last.get();
+      m.lock_shared();
+      mine.m = &m;
+    });
+  }
+  group.wait();
+  EXPECT_TRUE(eventually([&] { return m.try_lock(); }));
+  m.unlock();
+}
+
+namespace {
+
+// What sync.Map is for in Go.
+class shared_map {
+ public:
+  void store(int key, int value) {
+    const std::lock_guard writer(guard_);
+    all_[key] = value;
+  }
+  bool erase(int key) {
+    const std::lock_guard writer(guard_);
+    return all_.erase(key) != 0;
+  }
+  int load(int key) const {
+    const std::shared_lock reader(guard_);
+    const auto place = all_.find(key);
+    return place == all_.end() ? 0 : place->second;
+  }
+  template <class F>
+  void for_each(F f) const {
+    const std::shared_lock reader(guard_);
+    for (const auto& [key, value] : all_) f(key, value);
+  }
+
+ private:
+  mutable sley::shared_mutex guard_;
+  std::unordered_map<int, int> all_;  // [lock: guard_]
+};
+
+constexpr int keys_each = 50;
+constexpr int stable_keys = 20;  // -1, -2, ...
+
+// On keys of one's own it does what a map of one's own does.
+void change_at_random(shared_map& map, int self) {
+  sley_test::random_source chance(static_cast<std::uint64_t>(self));
+  std::unordered_map<int, int> mine;
+  for (int i = 1; i <= rounds(3000); ++i) {
+    const int key = self * keys_each + chance.index(keys_each);
+    switch (chance.below(4)) {
+      case 0: EXPECT_EQ(map.erase(key), mine.erase(key) != 0); break;
+      case 1: map.store(key, mine[key] = i); break;
+      default: EXPECT_EQ(map.load(key), mine.contains(key) ? mine[key] : 0);
+    }
+    if (chance.one_in(16)) sley::this_goroutine::yield();
+  }
+  for (int key = self * keys_each; key < (self + 1) * keys_each; ++key) {
+    EXPECT_EQ(map.load(key), mine.contains(key) ? mine[key] : 0);
+  }
+}
+
+// Each key at most once, and all that stay.
+void expect_a_sane_range(const shared_map& map) {
+  std::unordered_map<int, int> seen;
+  map.for_each([&](int key, int value) {
+    EXPECT_EQ(seen[key]++, 0);
+    EXPECT_EQ(value, key < 0 ? -key : value);
+  });
+  for (int key = -stable_keys; key < 0; ++key) EXPECT_EQ(seen[key], 1);
+}
+
+}  // namespace
+
+// H22, TestMapMatchesRWMutex, TestConcurrentRange
+GO_TEST(shared_mutex, a_map_under_it_is_as_one_of_ones_own_and_ranges_see_what_stays) {
+  constexpr int writers = 4;
+  shared_map map;
+  for (int key = -stable_keys; key < 0; ++key) map.store(key, -key);
+  std::atomic<int> writing{writers};
+  sley::wait_group group;
+  for (int w = 0; w < writers; ++w) {
+    group.go([&, w] {
+      change_at_random(map, w);
+      --writing;
+    });
+  }
+  for (int r = 0; r < 2; ++r) {
+    group.go([&] {
+      do {
+        expect_a_sane_range(map);
+        sley::this_goroutine::yield();
+      } while (writing > 0);
+    });
+  }
+  group.wait();
 }
 
 GO_TEST(recursive_mutex, many_goroutines_exclude_each_other) {

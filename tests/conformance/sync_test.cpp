@@ -59,6 +59,28 @@ GO_TEST(wait_group, go_adds_runs_and_is_waited_for) {
   EXPECT_EQ(ran, 101);
 }
 
+GO_TEST(wait_group, what_a_function_holds_is_gone_when_wait_returns) {
+  const int tries = rounds(1000);
+  for (int i = 0; i < tries; ++i) {
+    sley::wait_group group;
+    std::weak_ptr<int> watched;
+    {
+      const auto held = std::make_shared<int>(1);  // const in the function as well
+      watched = held;
+      group.go([held] {});
+    }
+    group.wait();
+    ASSERT_TRUE(watched.expired());
+  }
+}
+
+GO_TEST(wait_group, a_null_function_is_refused) {
+  sley::wait_group group;
+  void (*const nothing)() = nullptr;
+  EXPECT_THROW(group.go(nothing), std::logic_error);
+  group.wait();
+}
+
 GO_TEST(wait_group, a_goroutine_that_exits_is_done) {
   sley::wait_group group;
   for (int i = 0; i < 10; ++i) group.go([] { sley::this_goroutine::exit(); });

@@ -30,6 +30,7 @@ using sley::this_goroutine::sleep_for;
 using sley_test::compute_for;
 using sley_test::eventually;
 using sley_test::get_errno;
+using sley_test::patience;
 using sley_test::preempt_in_the_middle_of;
 using sley_test::processors;
 using sley_test::rounds;
@@ -68,11 +69,12 @@ class counted_signal {
 class interruptions {
  public:
   explicit interruptions(nanoseconds period)
-      : signal_(SIGUSR2, 0), sender_([this, period] { send(period); }) {}
+      : signal_(SIGUSR2, 0), sender_([this, period] { send(period); }) {
+    EXPECT_TRUE(eventually([] { return handled > 0; })) << "nobody is interrupted";
+  }
   ~interruptions() {
     stop_ = true;
     sender_.join();
-    EXPECT_GT(handled, 0) << "nobody was interrupted";
   }
 
  private:
@@ -99,7 +101,7 @@ class interruptions {
 // A sleep that began anew with each interruption would never end.
 void expect_on_time(nanoseconds asked, nanoseconds took) {
   EXPECT_GE(took, asked);
-  EXPECT_LT(took, asked + 3s);
+  EXPECT_LT(took, asked + patience);
 }
 
 nanoseconds time_of(auto f) {
@@ -280,9 +282,10 @@ GO_TEST(signals, of_a_profiling_timer_and_preemptions_do_not_get_in_each_others_
   const itimerval each_ms = {.it_interval = {0, 1000}, .it_value = {0, 1000}};
   const itimerval off = {};
   ASSERT_EQ(::setitimer(ITIMER_PROF, &each_ms, nullptr), 0);
-  preempt_in_the_middle_of([] { compute_for(20us); });
+  do {
+    preempt_in_the_middle_of([] { compute_for(20us); });
+  } while (handled < 10);
   ::setitimer(ITIMER_PROF, &off, nullptr);
-  EXPECT_GE(handled, 10);
 }
 
 // SIGURG, which the runtime preempts by, from somebody else: at any time, to any thread.
@@ -308,6 +311,22 @@ GO_TEST(signals, of_the_runtimes_kind_from_elsewhere_do_no_harm) {
   preempt_in_the_middle_of([] { compute_for(20us); });
   stop = true;
   sender.join();
+}
+
+// The kernel delivers the next one before the handler's first instruction, were it not blocked:
+// each would take its part of the stack for signals.
+GO_TEST(signals, of_the_runtimes_kind_in_a_storm_do_not_pile_up) {
+  const std::atomic<pid_t> target{::gettid()};
+  std::atomic<bool> stop{false};
+  std::vector<std::thread> senders;
+  for (int i = 0; i < 3; ++i) {
+    senders.emplace_back([&] {
+      while (!stop) ::syscall(SYS_tgkill, ::getpid(), target.load(), SIGURG);
+    });
+  }
+  compute_for(300ms);
+  stop = true;
+  for (std::thread& sender : senders) sender.join();
 }
 
 namespace {

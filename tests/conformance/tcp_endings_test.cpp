@@ -5,6 +5,10 @@
 
 #include <sley/net.hpp>
 
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+
 #include <array>
 #include <atomic>
 #include <chrono>
@@ -215,4 +219,59 @@ GO_TEST(tcp, a_number_that_is_used_again_is_another_socket) {
     });
   }
   group.wait();
+}
+
+// Who reads gets what was sent on this connection and then an end, whenever it is closed; the
+// numbers go on to other connections at once.
+GO_TEST(tcp, is_closed_while_many_read_and_write) {
+  wait_group group;
+  for (int g = 0; g < 8; ++g) {
+    group.go([g] {
+      random_source random(static_cast<std::uint64_t>(g));
+      for (int i = 0; i < rounds(150); ++i) {
+        const auto mine = static_cast<std::byte>(random.below(256));
+        tcp_pair pair = connect_tcp();
+        wait_group users;
+        for (int reader = 0; reader < 2; ++reader) {
+          users.go([&] {
+            std::array<std::byte, 300> buffer;
+            std::error_code error;
+            while (const std::size_t n = pair.client.read_some(buffer, error)) {
+              for (std::size_t k = 0; k < n; ++k) EXPECT_EQ(buffer[k], mine);
+            }
+          });
+        }
+        users.go([&] {
+          const std::vector<std::byte> bytes(100, mine);
+          std::error_code error;
+          while (!error) {
+            pair.server.write_all(bytes, error);
+            sley::this_goroutine::yield();
+          }
+        });
+        for (std::uint64_t k = random.below(20); k > 0; --k) sley::this_goroutine::yield();
+        (random.one_in(2) ? pair.client : pair.server).close();
+        if (random.one_in(2)) sley::this_goroutine::yield();
+        pair.client.close();
+        pair.server.close();
+        users.wait();
+      }
+    });
+  }
+  group.wait();
+}
+
+// A half-open connection: its peer's machine lost power, say. Reading does not tell.
+GO_TEST(tcp, a_peer_that_has_vanished_is_found_out_by_writing) {
+  tcp_pair pair = connect_tcp();
+  constexpr int on = 1;
+  if (::setsockopt(pair.server.native_handle(), IPPROTO_TCP, TCP_REPAIR, &on, sizeof on) != 0) {
+    GTEST_SKIP() << "needs CAP_NET_ADMIN";
+  }
+  pair.server.close();  // without a word to the other side
+  pair.client.set_read_deadline(now() + 50ms);
+  EXPECT_EQ(read_error(pair.client), std::errc::timed_out);
+  pair.client.set_read_deadline(now() + 1h);
+  pair.client.write_all(bytes_of("anybody there?"));
+  EXPECT_EQ(read_error(pair.client), std::errc::connection_reset);
 }

@@ -1,6 +1,7 @@
 // The bytes of TCP streams. The rows of Go's tests that are met here stand beside the tests.
 #include "support/connections.hpp"
 #include "support/harness.hpp"
+#include "support/stream_promises.hpp"
 
 #include <sley/net.hpp>
 
@@ -14,8 +15,6 @@
 #include <system_error>
 #include <thread>
 #include <vector>
-
-#include <sys/uio.h>
 
 using sley::wait_group;
 using sley::net::tcp_listener;
@@ -53,34 +52,13 @@ GO_TEST(tcp, reads_the_end_of_the_stream_after_what_was_written) {
 
 // G20.
 GO_TEST(tcp, a_read_without_room_is_not_the_end) {
-  const tcp_pair c = connect_tcp();
-  EXPECT_EQ(c.server.read_some({}), 0U);
-  c.client.write_all(bytes_of("x"));
-  EXPECT_EQ(c.server.read_some({}), 0U);
-  EXPECT_EQ(read_exactly(c.server, 1), "x");
+  sley_test::expect_a_read_without_room_is_not_the_end(connect_tcp());
 }
 
-GO_TEST(tcp, half_closes) {
-  const tcp_pair c = connect_tcp();
-  c.client.write_all(bytes_of("question"));
-  c.client.shutdown_write();
-  EXPECT_EQ(read_to_end(c.server), "question");
-  c.server.write_all(bytes_of("answer"));
-  EXPECT_EQ(read_exactly(c.client, 6), "answer");
-  std::error_code error;
-  c.client.write_all(bytes_of("x"), error);
-  EXPECT_EQ(error, std::errc::broken_pipe);
-}
+GO_TEST(tcp, half_closes) { sley_test::expect_half_closes(connect_tcp()); }
 
 GO_TEST(tcp, read_exactly_tells_a_stream_that_ends_too_soon) {
-  tcp_pair c = connect_tcp();
-  c.client.write_all(bytes_of("abc"));
-  c.client.close();
-  std::array<std::byte, 5> buffer;
-  std::error_code error;
-  EXPECT_EQ(c.server.read_exactly(buffer, error), 3U);
-  EXPECT_EQ(error, std::errc::connection_aborted);
-  EXPECT_THROW(c.server.read_exactly(buffer), std::system_error);
+  sley_test::expect_read_exactly_tells_a_stream_that_ends_too_soon(connect_tcp());
 }
 
 // The data and the end come before the reader looks for the first time, and at every other moment.
@@ -144,27 +122,7 @@ GO_TEST(tcp, a_writer_waits_for_a_slow_reader) {
   EXPECT_TRUE(sent == got);
 }
 
-GO_TEST(tcp, gathers_and_scatters) {
-  const tcp_pair c = connect_tcp();
-  std::vector<std::string> parts;
-  std::string whole;
-  std::vector<iovec> buffers;
-  for (std::size_t i = 0; i < 2000; ++i) parts.emplace_back(i % 7, static_cast<char>('a' + i % 26));
-  for (std::string& part : parts) {
-    whole += part;
-    buffers.push_back({part.data(), part.size()});
-  }
-  std::error_code error;
-  EXPECT_EQ(c.client.write_all(buffers, error), whole.size());
-  EXPECT_FALSE(error);
-  EXPECT_EQ(read_exactly(c.server, whole.size()), whole);
-
-  c.client.write_all(bytes_of("headbody"));
-  char head[4], body[4];
-  const iovec places[] = {{head, sizeof head}, {body, sizeof body}};
-  EXPECT_EQ(c.server.read_some(places, error), 8U);
-  EXPECT_EQ(std::string(head, 4) + std::string(body, 4), "headbody");
-}
+GO_TEST(tcp, gathers_and_scatters) { sley_test::expect_gathers_and_scatters(connect_tcp()); }
 
 // ---- many ----
 

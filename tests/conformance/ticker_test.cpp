@@ -4,6 +4,7 @@
 #include <atomic>
 #include <chrono>
 #include <stdexcept>
+#include <utility>
 
 using sley::chan_status;
 using sley::ticker;
@@ -94,6 +95,107 @@ GO_TEST(ticker, a_destroyed_ticker_ticks_no_more) {
   }
   sleep_for(5ms);
   EXPECT_TRUE(is_empty(c));
+}
+
+namespace {
+
+// Stops the world time and again, as a collection of garbage does in Go.
+class world_stopper {
+ public:
+  world_stopper() {
+    stopping_.go([this] {
+      for (int i = 0; !stop_; ++i) {
+        sley::runtime::set_max_procs(procs_ + i % 2);
+        sleep_for(1ns);
+      }
+    });
+  }
+  ~world_stopper() {
+    stop_ = true;
+    stopping_.wait();
+    sley::runtime::set_max_procs(procs_);
+  }
+  world_stopper(const world_stopper&) = delete;
+  world_stopper& operator=(const world_stopper&) = delete;
+
+ private:
+  const int procs_ = sley::runtime::max_procs();
+  std::atomic<bool> stop_{false};
+  sley::wait_group stopping_;
+};
+
+}  // namespace
+
+// I3, TestTickerStress, TestTickerConcurrentStress
+GO_TEST(ticker, ticks_come_while_the_world_is_stopped_again_and_again) {
+  for (const int readers : {1, 10}) {
+    const world_stopper stopper;
+    ticker t(1ns);
+    sley::wait_group group;
+    for (int r = 0; r < readers; ++r) {
+      group.go([c = t.channel()] {
+        for (int i = 0; i < 100; ++i) EXPECT_TRUE(c.receive().has_value());
+      });
+    }
+    group.wait();
+  }
+}
+
+// I10, TestIssue5745: an exception out of a timer leaves no lock held. I18, TestZeroTimerStopPanics
+// and the like: what names no timer cannot be stopped or reset.
+GO_TEST(ticker, after_misuse_that_throws_all_others_go_on) {
+  ticker hourly(1h);
+  ticker moved_from(1h);
+  const ticker owner = std::move(moved_from);
+  EXPECT_THROW(moved_from.stop(), std::logic_error);
+  EXPECT_THROW(moved_from.reset(1ms), std::logic_error);
+  sley::timer also_moved_from(1h);
+  const sley::timer another = std::move(also_moved_from);
+  EXPECT_THROW(also_moved_from.stop(), std::logic_error);
+  EXPECT_THROW(also_moved_from.reset(1ms), std::logic_error);
+  EXPECT_FALSE(static_cast<bool>(also_moved_from.channel()));
+  hourly.stop();
+  EXPECT_TRUE(sley::after(1ms).receive().has_value());
+  also_moved_from = sley::timer(1ms);
+  EXPECT_TRUE(also_moved_from.channel().receive().has_value());
+}
+
+// I19, TestLongAdjustTimers: what sleepers leave in the heap costs those who come later nothing.
+GO_TEST(ticker, many_sleepers_gone_by_do_not_slow_down_who_arms_timers) {
+  sley::wait_group sleepers;
+  for (int i = 0; i < rounds(5000); ++i) sleepers.go([] { sleep_for(10us); });
+  const auto start = steady_clock::now();
+  const sley::chan<int> c;
+  sley::go([c] {
+    for (int i = 0; i < rounds(50'000); ++i) c.send(i);
+    c.close();
+  });
+  bool is_open = true;
+  while (is_open) {
+    sley::select(sley::on_receive(c, [&](auto value) { is_open = value.has_value(); }),
+                 sley::on_receive(sley::after(60s), [&](auto) { is_open = false; }));
+  }
+  EXPECT_LT(steady_clock::now() - start, 60s);
+  sleepers.wait();
+}
+
+// I20, TestTimerGC: nobody but its handles keeps a timer.
+GO_TEST(ticker, dropped_timers_are_not_armed_any_more) {
+  const auto armed = [] { return sley::runtime::read_stats().timers; };
+  const auto before = armed();
+  for (int i = 0; i < 1000; ++i) {
+    (void)sley::after(1h);
+    const sley::timer dropped(1h);
+    const ticker dropped_too(1h);
+    sley::timer stopped(1h);
+    EXPECT_TRUE(stopped.stop());
+    ticker stopped_too(1h);
+    stopped_too.stop();
+    sley::timer never_called = sley::after_func(1h, [] {});
+    EXPECT_TRUE(never_called.stop());
+    EXPECT_GE(armed(), before + 2);
+  }
+  EXPECT_EQ(armed(), before);
 }
 
 // I22, TestTickTimes

@@ -55,8 +55,8 @@ GO_TEST(timed_mutex, the_lock_is_not_lost_on_one_who_gives_up) {
     m.lock();
     for (int i = 0; i < 6; ++i) {
       all.go([&, i] {
-        const auto patience = i % 2 == 0 ? std::chrono::nanoseconds(1h) : i * 10us;
-        if (!m.try_lock_for(patience)) return;
+        const auto limit = i % 2 == 0 ? std::chrono::nanoseconds(1h) : i * 10us;
+        if (!m.try_lock_for(limit)) return;
         ++held;
         ++successes;
         m.unlock();

@@ -53,14 +53,15 @@ inline unsigned long weakened_operations = 0;
 
 enum class mutation { none, all, acquire_half, release_half };
 
-// `site` is the function that the operation is in.
-inline mutation mutation_of(order_label label, const char* site) {
+// `site` is the function that the operation is in, perhaps with template arguments.
+inline mutation mutation_of(order_label label, std::string_view site) {
   if (label == nullptr || mutated_label == nullptr) return mutation::none;
   const std::string_view wanted = mutated_label;
   const std::size_t at = std::min(wanted.find('@'), wanted.size());
   const std::size_t dot = std::min(wanted.find('.'), wanted.size());
   if (wanted.substr(0, std::min(at, dot)) != label) return mutation::none;
-  if (at < dot && wanted.substr(at + 1, dot - at - 1) != site) return mutation::none;
+  const std::string_view function = site.substr(0, site.find('<'));
+  if (at < dot && wanted.substr(at + 1, dot - at - 1) != function) return mutation::none;
   ++weakened_operations;
   if (dot == wanted.size()) return mutation::all;
   return wanted.substr(dot) == ".acquire" ? mutation::acquire_half : mutation::release_half;
@@ -82,8 +83,8 @@ inline rl::memory_order weakened(rl::memory_order order, order_label label, cons
 template <class T>
 class atomic {
  public:
-  atomic() : value_(T{}) {}
-  explicit atomic(T initial) : value_(initial) {}
+  constexpr atomic() : value_(T{}) {}  // so that what has one may be constexpr in other builds
+  constexpr explicit atomic(T initial) : value_(initial) {}
   atomic(const atomic&) = delete;
   atomic& operator=(const atomic&) = delete;
 
@@ -141,12 +142,12 @@ class atomic {
   mutable rl::atomic<T> value_;
 };
 
-// A table of atomics with static storage. A model's atomics live for one execution only, so the
-// table of a model is one place, which the suite owns and names in `place`.
+// A table with static storage of what has atomics. A model's atomics live for one execution only,
+// so the table of a model is one place, which the suite owns and names in `place`.
 template <class T, std::size_t>
-struct atomic_table {
-  atomic<T>& operator[](std::size_t) const { return *place; }
-  atomic<T>* place = nullptr;
+struct static_table {
+  T& operator[](std::size_t) const { return *place; }
+  T* place = nullptr;
 };
 
 // A plain variable whose accesses the model checks for data races.
@@ -286,11 +287,15 @@ class atomic {
   std::atomic<T> value_;
 };
 
-// A table of atomics with static storage.
+// A table with static storage. It is never destroyed: threads use it until the process is gone.
 template <class T, std::size_t Size>
-struct atomic_table {
-  atomic<T>& operator[](std::size_t place) noexcept { return places[place]; }
-  atomic<T> places[Size];
+struct static_table {
+  constexpr static_table() noexcept {}
+  constexpr ~static_table() {}
+  T& operator[](std::size_t place) noexcept { return places[place]; }
+  union {
+    T places[Size] = {};
+  };
 };
 
 // True where membarrier(2) is not to be had: then both halves are full fences.
@@ -313,7 +318,7 @@ inline void heavy_barrier(order_label) noexcept {
   heavy_barrier_syscall();
 }
 SLEY_ALWAYS_INLINE void cpu_relax() noexcept {
-  schedule_point();
+  relax_point();
   __builtin_ia32_pause();
 }
 

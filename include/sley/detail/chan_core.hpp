@@ -2,9 +2,9 @@
 // No promise of stability.
 #pragma once
 
-#include <sley/detail/atomic.hpp>
 #include <sley/detail/config.hpp>
 #include <sley/detail/deadline.hpp>
+#include <sley/detail/reference_count.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -18,20 +18,6 @@ enum class chan_status { ok, would_block, closed, timeout };
 namespace sley::detail {
 
 struct chan_core;
-
-// The part of a channel that its handles touch.
-struct chan_references {
-  // RF-1  Everything done through other handles is over when the last one frees the channel:
-  //       sub_acq_rel in drop <-> the one that finds none left, or load_acquire there by who holds
-  //       the only one.
-  atomic<std::uint32_t> count{1};  // [atomic RF-1]
-
-  void add() noexcept { count.add_relaxed(1); }  // the caller holds one, so it is not the first
-  // True for the last one.
-  [[nodiscard]] bool drop() noexcept {
-    return count.load_acquire("RF-1") == 1 || count.sub_acq_rel(1, "RF-1") == 1;
-  }
-};
 
 // How values of a channel's type are moved. Null functions mean that the bytes are copied and that
 // nothing need be destroyed.
@@ -92,7 +78,7 @@ class SLEY_API chan_ref {
 
  private:
   // A chan_core begins with its references.
-  chan_references* references() const noexcept { return reinterpret_cast<chan_references*>(core_); }
+  reference_count* references() const noexcept { return reinterpret_cast<reference_count*>(core_); }
   static void destroy(chan_core* c) noexcept;
 
   chan_core* core_ = nullptr;
@@ -117,6 +103,10 @@ inline constexpr std::size_t select_would_block = static_cast<std::size_t>(-2);
 // `scratch` is room for select_scratch_bytes(count), aligned for pointers.
 SLEY_API std::size_t select(select_case* cases, std::size_t count, std::int64_t deadline_ns,
                             void* scratch);
+
+// The same without a deadline, but where several cases are ready the first of them is chosen. It
+// throws nothing: `received` says of a send, too, whether the value went over.
+SLEY_API std::size_t select_in_order(select_case* cases, std::size_t count, void* scratch) noexcept;
 
 constexpr std::size_t select_scratch_bytes(std::size_t count) { return count * 64; }
 

@@ -32,19 +32,44 @@ namespace sley::detail {
 
 // Threads that sleep, or are about to, on locks whose addresses fall into the same place.
 inline constexpr std::size_t sleeper_places = 256;
-SLEY_HIDDEN extern atomic_table<std::uint32_t, sleeper_places> lock_sleepers;  // [atomic LK-2]
+SLEY_HIDDEN extern static_table<atomic<std::uint32_t>, sleeper_places>
+    lock_sleepers;  // [atomic LK-2]
 
-// In builds with debug checks: whoever takes a lock must be where no goroutine can be stopped.
+// The order in which a thread takes several: while it holds one, it takes only such as stand
+// further down, or more of the same rank where it says so.
+enum class lock_rank : std::uint8_t {
+  none,  // outside of the order
+  boot,
+  deadlines,
+  border,  // several: while the world is stopped
+  timers,  // several: those of a processor which goes, and of the one that gets them
+  descriptor,
+  descriptors,
+  channel,  // several: those of a select, by their addresses
+  waiters,
+  machines,
+  scheduler,
+  global_queue,
+  stacks,
+  objects,
+  memory,
+};
+
+class lock;
+
+// In builds with debug checks: whoever takes a lock must be where no goroutine can be stopped, and
+// take them in order. Each ends the process otherwise. The simulation plays many threads in one.
 SLEY_HIDDEN extern void (*check_lock)() noexcept;  // [const] after boot, null before
-SLEY_ALWAYS_INLINE void check_may_lock() noexcept {
-#ifdef SLEY_DEBUG_CHECKS
-  if (check_lock != nullptr) check_lock();
-#endif
-}
+SLEY_HIDDEN void note_taken(const lock& l, lock_rank rank) noexcept;
+SLEY_HIDDEN void note_released(const lock& l) noexcept;
 
 class lock {
  public:
-  lock() noexcept = default;
+  explicit constexpr lock([[maybe_unused]] lock_rank rank = lock_rank::none) noexcept {
+#ifdef SLEY_DEBUG_CHECKS
+    rank_ = rank;
+#endif
+  }
   lock(const lock&) = delete;
   lock& operator=(const lock&) = delete;
 
@@ -57,7 +82,7 @@ class lock {
 
   // The parts of the two, for who wants to leave the rare ones to a tail call.
   SLEY_ALWAYS_INLINE bool try_acquire() noexcept {
-    check_may_lock();
+    note_taken_here();
     std::uint32_t seen = free;
     return word_.cas_acquire(seen, held, "LK-1");
   }
@@ -65,6 +90,7 @@ class lock {
 
   enum class rest { nothing, everything, wake };
   SLEY_ALWAYS_INLINE rest begin_release() noexcept {
+    note_released_here();
     const atomic<std::uint32_t>& sleepers = sleepers_here();
     // Relaxed, both looks: LK-2's barriers order the second, and the first only chooses the way.
     if (sleepers.load_relaxed() != 0) return rest::everything;
@@ -83,7 +109,24 @@ class lock {
     return lock_sleepers[(reinterpret_cast<std::uintptr_t>(this) >> 4) % sleeper_places];
   }
 
+  SLEY_ALWAYS_INLINE void note_taken_here() const noexcept {
+#ifdef SLEY_DEBUG_CHECKS
+    if (check_lock != nullptr) check_lock();
+#ifndef SLEY_SIMULATION
+    note_taken(*this, rank_);
+#endif
+#endif
+  }
+  SLEY_ALWAYS_INLINE void note_released_here() const noexcept {
+#if defined(SLEY_DEBUG_CHECKS) && !defined(SLEY_SIMULATION)
+    note_released(*this);
+#endif
+  }
+
   atomic<std::uint32_t> word_;  // [atomic LK-1, LK-3]
+#ifdef SLEY_DEBUG_CHECKS
+  lock_rank rank_;
+#endif
 };
 
 class lock_guard {

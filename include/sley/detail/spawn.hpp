@@ -32,13 +32,20 @@ struct task_type {
 // Throws std::bad_alloc when no record can be had; the callable is untouched then.
 SLEY_API void spawn(const task_type& type, void* callable, const go_options* options);
 
+// A callable that is more than called and destroyed after that has a type self_destroying_task, and
+// call_and_destroy().
 template <class Callable>
 void run_task(void* self) {
-  struct destroyer {
-    Callable* callable;
-    ~destroyer() { callable->~Callable(); }
-  } guard{static_cast<Callable*>(self)};
-  std::invoke(std::move(*guard.callable));
+  auto* callable = static_cast<Callable*>(self);
+  if constexpr (requires { typename Callable::self_destroying_task; }) {
+    callable->call_and_destroy();
+  } else {
+    struct destroyer {
+      Callable* callable;
+      ~destroyer() { callable->~Callable(); }
+    } guard{callable};
+    static_cast<void>(std::move(*callable)());
+  }
 }
 
 template <class Callable>
@@ -64,8 +71,17 @@ inline constexpr bool fits_in_record =
 
 template <class Callable>
 struct boxed_task {
-  std::unique_ptr<Callable> callable;
-  void operator()() && { std::invoke(std::move(*callable)); }
+  using self_destroying_task = void;
+
+  Callable* callable;  // made by ::new
+
+  void call_and_destroy() {
+    struct freer {
+      Callable* place;
+      ~freer() { std::allocator<Callable>().deallocate(place, 1); }
+    } guard{callable};
+    run_task<Callable>(callable);
+  }
 };
 
 // A callable that is known to be empty is refused where it is started, as Go refuses `go nil`.
@@ -93,31 +109,40 @@ auto bind_task(F&& f, Args&&... args) {
   }
 }
 
+// Makes a goroutine that runs the callable, which is moved from.
+template <class Callable>
+  requires(!std::is_reference_v<Callable>)
+SLEY_ALWAYS_INLINE void spawn_task(const go_options* options, Callable&& callable) {
+  if constexpr (fits_in_record<Callable>) {
+    union holder {
+      Callable value;
+      explicit holder(Callable&& c) : value(std::move(c)) {}
+      ~holder() {}
+    } held(std::move(callable));
+    try {
+      spawn(task_type_of<Callable>, &held.value, options);
+    } catch (...) {
+      held.value.~Callable();
+      throw;
+    }
+  } else {
+    boxed_task<Callable> box{::new Callable(std::move(callable))};
+    try {
+      spawn(task_type_of<boxed_task<Callable>>, &box, options);
+    } catch (...) {
+      ::delete box.callable;
+      throw;
+    }
+  }
+}
+
 template <class F, class... Args>
 SLEY_ALWAYS_INLINE void spawn_call(const go_options* options, F&& f, Args&&... args) {
   static_assert(std::is_invocable_v<std::decay_t<F>, std::decay_t<Args>...>,
                 "sley::go: the callable cannot be called with these arguments, which are copied "
                 "and passed as rvalues, as std::thread does");
   check_not_null<std::decay_t<F>>(f);
-  auto callable = bind_task(std::forward<F>(f), std::forward<Args>(args)...);
-  using callable_type = decltype(callable);
-  if constexpr (fits_in_record<callable_type>) {
-    union holder {
-      callable_type value;
-      holder(callable_type&& c) : value(std::move(c)) {}
-      ~holder() {}
-    } held(std::move(callable));
-    try {
-      spawn(task_type_of<callable_type>, &held.value, options);
-    } catch (...) {
-      held.value.~callable_type();
-      throw;
-    }
-  } else {
-    using boxed = boxed_task<callable_type>;
-    boxed box{std::make_unique<callable_type>(std::move(callable))};
-    spawn_call(options, std::move(box));
-  }
+  spawn_task(options, bind_task(std::forward<F>(f), std::forward<Args>(args)...));
 }
 
 }  // namespace sley::detail

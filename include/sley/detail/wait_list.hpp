@@ -21,6 +21,11 @@ struct chosen_waiters {
 class SLEY_API wait_list {
  public:
   wait_list() noexcept = default;
+  wait_list(const wait_list&) = delete;
+  wait_list& operator=(const wait_list&) = delete;
+#ifdef SLEY_DEBUG_CHECKS
+  ~wait_list() { wait_until_unused(); }
+#endif
 
   lock& guard() noexcept { return lock_; }
 
@@ -43,7 +48,7 @@ class SLEY_API wait_list {
   void release_and_wake(const chosen_waiters& chosen) noexcept;
 
   // Without guard(), from user code, before the list goes: returns once those who have timed out
-  // will not touch it any more. Nobody else may be waiting.
+  // will not touch it any more. That somebody else is waiting is a fatal error.
   void wait_until_unused() noexcept;
 
   // For waiters, with guard() held.
@@ -51,9 +56,10 @@ class SLEY_API wait_list {
   void remove(list_waiter* w) noexcept;
 
  private:
+  bool is_awaited() const noexcept;
   void unlink(list_waiter* previous, list_waiter* next) noexcept;
 
-  lock lock_;
+  lock lock_{lock_rank::waiters};
   list_waiter* first_ = nullptr;  // [lock: lock_]
   list_waiter* last_ = nullptr;   // [lock: lock_]
 };

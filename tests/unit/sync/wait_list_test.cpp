@@ -10,8 +10,10 @@
 #include "support/thread_group.hpp"
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 using sley::detail::wait_list;
 using sley::sync::timed_waiter;
@@ -86,6 +88,29 @@ GO_TEST(wait_list, a_wake_passes_over_those_who_have_timed_out) {
   late.receive();
   EXPECT_TRUE(wake_one(list));
   EXPECT_EQ(chosen.receive(), 1);
+}
+
+// H3, BenchmarkSemTable: each list is its own, and long ones cost no more. A step for each of those
+// who wait would make this test take minutes.
+GO_TEST(wait_list, choosing_and_leaving_take_the_same_time_however_many_wait) {
+  constexpr std::size_t many = 400'000;
+  wait_list list;
+  std::vector<sley::detail::list_waiter> waiters(many);
+  sley::rt::enter();
+  list.guard().acquire();
+  for (auto& w : waiters) list.push(&w, false);
+  for (std::size_t i = 1; i < many; i += 2) list.remove(&waiters[i]);
+  std::size_t in_order = 0;
+  for (std::size_t i = 0; i < many; i += 2) {
+    sley::detail::chosen_waiters chosen;
+    list.choose(1, chosen);
+    in_order += chosen.first == &waiters[i];
+  }
+  const bool is_empty = list.is_empty();
+  list.guard().release();
+  sley::rt::leave();
+  EXPECT_EQ(in_order, many / 2);
+  EXPECT_TRUE(is_empty);
 }
 
 // Each round: as many waiters as wakes that chose somebody, and all others timed out.
