@@ -18,6 +18,7 @@
 #include <algorithm>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <utility>
 
 namespace sley::io {
@@ -30,10 +31,10 @@ namespace {
 
 constexpr auto fallback_delay = std::chrono::milliseconds(300);  // as Go
 
-// As connect(2), again and again: EAGAIN until it is done.
+// As connect(2), again and again: EAGAIN until it is done. One that a signal interrupts goes on.
 long connect_again(int fd, const endpoint& to) noexcept {
   if (::connect(fd, to.data(), to.size()) == 0 || errno == EISCONN) return 0;
-  if (errno == EALREADY || errno == EINPROGRESS) errno = EAGAIN;
+  if (errno == EALREADY || errno == EINPROGRESS || errno == EINTR) errno = EAGAIN;
   return -1;
 }
 
@@ -71,8 +72,8 @@ long connect_patiently(int fd, const endpoint& to) noexcept {
     return ::fcntl(fd, F_SETFL, on ? flags & ~O_NONBLOCK : flags | O_NONBLOCK);
   };
   set_blocking(true);
-  const long result = blocking(
-      [&] { return attempt([&to](int f) { return ::connect(f, to.data(), to.size()); }, fd); });
+  const long result =
+      attempt_uninterrupted([&to](int f) { return ::connect(f, to.data(), to.size()); }, fd);
   set_blocking(false);
   return result;
 }
@@ -123,11 +124,18 @@ struct outcome {
 descriptor connect_racing(std::vector<endpoint> preferred, std::vector<endpoint> others,
                           const std::shared_ptr<race>& contest, std::error_code& error) {
   const chan<std::shared_ptr<outcome>> outcomes(2);
+  struct ending {
+    race& contest;
+    ~ending() { contest.end(); }
+  } const guard{*contest};  // whatever comes: nobody goes on alone
   const auto start = [&](std::vector<endpoint> endpoints) {
-    go([contest, outcomes, endpoints = std::move(endpoints)] {
-      auto o = std::make_shared<outcome>();
-      o->connection = connect_in_turn(endpoints, *contest, o->error);
-      outcomes.send(std::move(o));
+    go([contest, outcomes, o = std::make_shared<outcome>(), endpoints = std::move(endpoints)] {
+      try {
+        o->connection = connect_in_turn(endpoints, *contest, o->error);
+      } catch (const std::bad_alloc&) {
+        o->error = std::make_error_code(std::errc::not_enough_memory);
+      }
+      outcomes.send(o);
     });
   };
   start(std::move(preferred));
@@ -144,10 +152,7 @@ descriptor connect_racing(std::vector<endpoint> preferred, std::vector<endpoint>
     }
     if (o != nullptr) {
       --running;
-      if (!o->error) {
-        contest->end();
-        return std::move(o->connection);
-      }
+      if (!o->error) return std::move(o->connection);
       if (!first) first = o->error;
     }
     if (!is_second_started) {

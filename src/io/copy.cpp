@@ -192,7 +192,7 @@ std::uint64_t send(const descriptor& from, off_t offset, const descriptor& to, s
   error.clear();
   move_bytes(c, [&](std::span<std::byte> buffer) {
     const auto at = static_cast<std::uint64_t>(offset) + c.done;
-    const long n = attempt_blocking(
+    const long n = attempt_uninterrupted(
         [&](int fd) { return ::pread(fd, buffer.data(), buffer.size(), static_cast<off_t>(at)); },
         c.from->fd);
     is_success(n, error);

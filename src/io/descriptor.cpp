@@ -118,10 +118,7 @@ std::size_t use(rt::watched* w, const Call& call, std::error_code& error) noexce
     error = error_of(rt::io_result::closed);
     return 0;
   }
-  long n;
-  do {
-    n = attempt_blocking(call, w->fd);
-  } while (n == -EINTR);
+  const long n = attempt_uninterrupted(call, w->fd);
   rt::enter();
   rt::end_use(w);
   rt::leave();

@@ -54,6 +54,20 @@ io_kind kind_of(int fd, std::error_code& error) noexcept {
   }
 }
 
+// Not every device can be waited for (/dev/null): such a one is a file, by a duplicate.
+descriptor take_over_device(int fd, std::error_code& error) noexcept {
+  const long spare = io::attempt([](int f) { return ::fcntl(f, F_DUPFD_CLOEXEC, 0); }, fd);
+  descriptor d(fd, io_kind::device, error);
+  if (error == std::errc::operation_not_permitted) {
+    error.clear();
+    if (!io::is_success(spare, error)) return {};
+    return {static_cast<int>(spare), io_kind::regular, error};
+  }
+  if (spare >= 0) ::close(static_cast<int>(spare));
+  if (!error) io::make_non_blocking(fd, error);
+  return d;
+}
+
 descriptor take_over(int fd, std::error_code& error) noexcept {
   error.clear();
   const io_kind kind = kind_of(fd, error);
@@ -63,21 +77,12 @@ descriptor take_over(int fd, std::error_code& error) noexcept {
   }
   if (kind == io_kind::regular) return {fd, kind, error};
   if (kind == io_kind::pipe) io::expect_broken_pipes();
-  // A duplicate, should it turn out that this device can't be waited for (/dev/null).
-  const int spare = kind == io_kind::device ? ::fcntl(fd, F_DUPFD_CLOEXEC, 0) : -1;
-  if (kind != io_kind::device && !io::make_non_blocking(fd, error)) {
+  if (kind == io_kind::device) return take_over_device(fd, error);
+  if (!io::make_non_blocking(fd, error)) {
     ::close(fd);
     return {};
   }
-  descriptor d(fd, kind, error);
-  if (spare < 0) return d;
-  if (error == std::errc::operation_not_permitted) {
-    error.clear();
-    return {spare, io_kind::regular, error};
-  }
-  ::close(spare);
-  if (!error) io::make_non_blocking(fd, error);
-  return d;
+  return {fd, kind, error};
 }
 
 }  // namespace
@@ -85,9 +90,8 @@ descriptor take_over(int fd, std::error_code& error) noexcept {
 file file::open(std::string_view path, int flags, unsigned mode, std::error_code& error) {
   error.clear();
   const std::string name(path);
-  const long fd = blocking([&] {
-    return io::attempt([&](int) { return ::open(name.c_str(), flags | O_CLOEXEC, mode); }, -1);
-  });
+  const long fd = io::attempt_uninterrupted(
+      [&](int) { return ::open(name.c_str(), flags | O_CLOEXEC, mode); }, -1);
   return io::is_success(fd, error) ? file(static_cast<int>(fd), error) : file();
 }
 file file::open(std::string_view path, int flags, unsigned mode) {
@@ -129,7 +133,8 @@ std::uint64_t file::size() const {
 }
 void file::sync() const {
   throwing("sley: sync", [this](std::error_code& e) {
-    io::is_success(io::attempt_blocking([](int fd) { return ::fsync(fd); }, native_handle()), e);
+    io::is_success(io::attempt_uninterrupted([](int fd) { return ::fsync(fd); }, native_handle()),
+                   e);
   });
 }
 

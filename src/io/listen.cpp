@@ -21,11 +21,11 @@ using std::chrono::milliseconds;
 constexpr milliseconds first_pause(5);
 constexpr milliseconds longest_pause(1000);
 
-// There is no room at the moment: others may make some.
+// There is no room at the moment, or not in epoll(7): others may make some.
 bool is_shortage(const std::error_code& error) noexcept {
   return error == std::errc::too_many_files_open ||
          error == std::errc::too_many_files_open_in_system || error == std::errc::no_buffer_space ||
-         error == std::errc::not_enough_memory;
+         error == std::errc::not_enough_memory || error == std::errc::no_space_on_device;
 }
 
 // The connection was gone before it was accepted (accept(2): errors of the new socket).
@@ -79,7 +79,8 @@ detail::descriptor listener::accept_next(std::error_code& error) const {
         [](long) { return false; }, error);
     if (fd >= 0) {
       const auto kind = accepts_tcp_ ? detail::io_kind::tcp_socket : detail::io_kind::stream_socket;
-      return detail::descriptor(static_cast<int>(fd), kind, error);
+      detail::descriptor accepted(static_cast<int>(fd), kind, error);
+      if (!error) return accepted;  // else it is closed
     }
     if (io::is_shortage(error)) {
       this_goroutine::sleep_for(pause);

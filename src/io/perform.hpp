@@ -41,6 +41,16 @@ long attempt_blocking(const Call& call, int fd) {
   return blocking([&] { return attempt(call, fd); });
 }
 
+// ... again, if a signal interrupts it: that is nothing to the caller.
+template <class Call>
+long attempt_uninterrupted(const Call& call, int fd) {
+  long n;
+  do {
+    n = attempt_blocking(call, fd);
+  } while (n == -EINTR);
+  return n;
+}
+
 // The turn to make calls on one side of a descriptor. Parks while others have it.
 class turn {
  public:

@@ -18,6 +18,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <new>
 
 namespace sley::io {
 
@@ -58,8 +59,12 @@ void ask(question& q) noexcept {
                                    : std::error_code(result, net::resolver_category());
     return;
   }
-  for (const addrinfo* a = list; a != nullptr; a = a->ai_next) {
-    q.answer.emplace_back(a->ai_addr, a->ai_addrlen);
+  try {
+    for (const addrinfo* a = list; a != nullptr; a = a->ai_next) {
+      q.answer.emplace_back(a->ai_addr, a->ai_addrlen);
+    }
+  } catch (const std::bad_alloc&) {
+    q.error = std::make_error_code(std::errc::not_enough_memory);
   }
 }
 
@@ -69,15 +74,20 @@ std::shared_ptr<question> find_or_ask(std::string_view host) {
   if (const auto found = all.by_host.find(host); found != all.by_host.end()) return found->second;
   auto q = std::make_shared<question>();
   q->host = host;
-  all.by_host.emplace(q->host, q);
-  go([q, &all] {
-    ask(*q);
-    {
-      std::lock_guard inner(all.lock);
-      all.by_host.erase(q->host);
-    }
-    q->answered.close();
-  });
+  const auto place = all.by_host.emplace(q->host, q).first;
+  try {
+    go([q, &all] {
+      ask(*q);
+      {
+        std::lock_guard inner(all.lock);
+        all.by_host.erase(q->host);
+      }
+      q->answered.close();
+    });
+  } catch (...) {
+    all.by_host.erase(place);  // nobody would answer it
+    throw;
+  }
   return q;
 }
 

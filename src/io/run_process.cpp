@@ -8,30 +8,66 @@
 #include <algorithm>
 #include <array>
 #include <csignal>
+#include <exception>
+#include <new>
 #include <utility>
 
 namespace sley::os {
 
 namespace {
 
-// To the end. What is more than the limit is read all the same: the process is not to wait for us.
-// True: some was lost.
-bool collect(const file& from, std::size_t limit, std::string& into, std::error_code& error) {
+bool append(std::string& to, std::span<const std::byte> bytes) noexcept try {
+  to.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  return true;
+} catch (const std::bad_alloc&) {
+  return false;
+}
+
+// To the end. What is more than the limit, or than there is memory for, is read all the same: the
+// process is not to wait for us. True: some was lost.
+bool collect(const file& from, std::size_t limit, std::string& into,
+             std::error_code& error) noexcept {
   std::array<std::byte, 16 * 1024> buffer;
   bool has_lost = false;
+  std::error_code of_memory;
   while (const std::size_t n = from.read_some(buffer, error)) {
     const std::size_t room = std::min(n, limit - into.size());
-    into.append(reinterpret_cast<const char*>(buffer.data()), room);
-    has_lost = has_lost || room < n;
+    if (!append(into, std::span(buffer).first(room))) {
+      of_memory = std::make_error_code(std::errc::not_enough_memory);
+      limit = into.size();
+    }
+    has_lost = has_lost || room < n || of_memory;
   }
+  if (!error) error = of_memory;
   return has_lost;
 }
 
-// Both of its outputs at the same time, and what it is to read.
+// The pipes too, which others may hold open.
+void end(process& p) noexcept {
+  std::error_code ignored;  // it may have ended meanwhile
+  p.kill(SIGKILL, ignored);
+  for (file* f : {&p.stdin_pipe(), &p.stdout_pipe(), &p.stderr_pipe()}) f->close(ignored);
+}
+
+// Whoever takes part must be done before what they use goes, also if there is no memory for one of
+// them: then the process ends.
+struct whole_talk {
+  process& p;
+  wait_group& group;
+  int exceptions = std::uncaught_exceptions();
+  ~whole_talk() {
+    if (std::uncaught_exceptions() > exceptions) end(p);
+    group.wait();
+  }
+};
+
+// Both of its outputs at the same time, what it is to read, and its end.
 void talk(process& p, const run_limits& limits, run_result& result, std::error_code& error) {
-  wait_group group;
   std::error_code of_errors;
   bool has_lost_errors = false;
+  wait_group group;
+  const whole_talk guard{p, group};
+  const detail::on_context_end hook(limits.ctx, [&p] { end(p); });
   if (p.stdin_pipe().is_open()) {
     group.go([&] {
       std::error_code ignored;  // it need not read all
@@ -50,13 +86,9 @@ void talk(process& p, const run_limits& limits, run_result& result, std::error_c
   group.wait();
   if (!error) error = of_errors;
   result.is_truncated = result.is_truncated || has_lost_errors;
-}
-
-// The pipes too, which others may hold open.
-void end(process& p) noexcept {
-  std::error_code ignored;  // it may have ended meanwhile
-  p.kill(SIGKILL, ignored);
-  for (file* f : {&p.stdin_pipe(), &p.stdout_pipe(), &p.stderr_pipe()}) f->close(ignored);
+  std::error_code of_wait;
+  result.status = p.wait(of_wait);
+  if (!error) error = of_wait;
 }
 
 }  // namespace
@@ -71,11 +103,7 @@ run_result run(const command& what, const run_limits& limits, std::error_code& e
   if (error) return result;
   process p = process::start(c, error);
   if (error) return result;
-  const detail::on_context_end hook(limits.ctx, [&p] { end(p); });
   talk(p, limits, result, error);
-  std::error_code of_wait;
-  result.status = p.wait(of_wait);
-  if (!error) error = of_wait;
   if (limits.ctx.error()) error = limits.ctx.error();
   return result;
 }

@@ -20,7 +20,9 @@
 #include <bit>
 #include <csignal>
 #include <cstdint>
+#include <exception>
 #include <mutex>
+#include <new>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -51,6 +53,7 @@ struct relay {
   bool is_running = false;                  // [lock: lock] there is a goroutine
 
   void open();
+  void ensure_running();
   void run();
   void deliver();
   void take_off(signal_set signals, const send_chan<int>* channel);
@@ -94,6 +97,13 @@ void relay::open() {
     event = detail::descriptor(static_cast<int>(fd), detail::io_kind::device, e);
     if (!e) event_number = static_cast<int>(fd);
   });
+}
+
+// Requires the lock.
+void relay::ensure_running() {
+  if (is_running) return;
+  go(go_options{.name = "signals"}, [this] { run(); });
+  is_running = true;
 }
 
 // The goroutine, as long as there is anything to handle.
@@ -151,14 +161,14 @@ void notify(const send_chan<int>& channel, std::initializer_list<int> signals) {
   std::lock_guard guard(r.lock);
   r.open();
   if ((wanted & bit_of(SIGPIPE)) != 0) io::expect_broken_pipes();  // what it goes back to
-  r.subscriptions.push_back({channel, wanted});
+  if (wanted == 0) return;
+  r.subscriptions.reserve(r.subscriptions.size() + 1);
+  r.ensure_running();
+  r.subscriptions.push_back({channel, wanted});  // nothing fails from here on
   for_each(wanted & ~r.handled, [&](int signal) {
     platform::handle_signal(signal, &on_signal);
     r.handled |= bit_of(signal);
   });
-  if (r.is_running || r.handled == 0) return;
-  go(go_options{.name = "signals"}, [&r] { r.run(); });
-  r.is_running = true;
 }
 
 void stop_notify(const send_chan<int>& channel) {
@@ -183,20 +193,32 @@ void reset_signal(int signal) {
   platform::restore_signal(signal);
 }
 
+namespace {
+
+// Why a context has ended; without memory for that, that there was none.
+std::exception_ptr cause_of(int signal) noexcept try {
+  return std::make_exception_ptr(std::runtime_error("signal " + std::to_string(signal)));
+} catch (const std::bad_alloc&) {
+  return std::current_exception();
+}
+
+}  // namespace
+
 std::pair<context, cancel_function> notify_context(const context& parent,
                                                    std::initializer_list<int> signals) {
   const chan<int> came(1);
   auto [ctx, end] = with_cancel_cause(parent);
   notify(came, signals);
-  go([came, made = ctx, cancel = end] {
-    select(on_receive(came,
-                      [&cancel](std::optional<int> signal) {
-                        const std::string what = "signal " + std::to_string(*signal);
-                        cancel(std::make_exception_ptr(std::runtime_error(what)));
-                      }),
-           on_receive(made.done()));
+  try {
+    go([came, done = ctx.done(), cancel = end] {
+      select(on_receive(came, [&cancel](std::optional<int> s) { cancel(cause_of(*s)); }),
+             on_receive(done));
+      stop_notify(came);
+    });
+  } catch (...) {
     stop_notify(came);
-  });
+    throw;
+  }
   return {ctx, cancel_function(ctx)};
 }
 

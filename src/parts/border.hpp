@@ -129,7 +129,7 @@ class border {
   detail::atomic<std::uint32_t> inside_;     // [atomic OW-1, OW-2]
   detail::atomic<std::uint32_t> attention_;  // [atomic OW-1, OW-2, AT-1] reasons
   detail::atomic<std::uint32_t> call_;       // [atomic OW-3]
-  detail::lock lock_;
+  detail::lock lock_{detail::lock_rank::border};
 };
 
 }  // namespace sley::parts

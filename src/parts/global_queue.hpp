@@ -106,7 +106,7 @@ class global_queue {
  private:
   void publish_size() noexcept { size_.store_relaxed(elements_.size()); }
 
-  mutable detail::lock lock_;
+  mutable detail::lock lock_{detail::lock_rank::global_queue};
   list elements_;                     // [lock: lock_]
   detail::atomic<std::size_t> size_;  // written under lock_
 };

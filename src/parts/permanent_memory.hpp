@@ -17,7 +17,7 @@ class permanent_memory {
   static constexpr std::size_t chunk_bytes = std::size_t{1} << 20;
   static constexpr std::size_t alignment = 64;
 
-  detail::lock lock_;
+  detail::lock lock_{detail::lock_rank::memory};
   char* next_ = nullptr;  // [lock: lock_]
   std::size_t left_ = 0;  // [lock: lock_]
 };

@@ -96,6 +96,8 @@ class run_queue {
     }
   }
   bool is_empty() const noexcept { return size() == 0; }
+  // For the owner: so many may be put in, or more.
+  std::uint32_t room() const noexcept { return Capacity - size(); }
 
  private:
   detail::atomic<T*>& slot(std::uint32_t index) noexcept { return slots_[index % Capacity]; }

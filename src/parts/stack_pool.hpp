@@ -97,7 +97,7 @@ class stack_pool {
                        arena* home) noexcept;
 
   std::size_t default_bytes_ = 0;  // [const] after start
-  mutable detail::lock lock_;
+  mutable detail::lock lock_{detail::lock_rank::stacks};
   stack* free_ = nullptr;       // [lock: lock_]
   std::size_t free_count_ = 0;  // [lock: lock_]
   std::size_t least_free_ = 0;  // [lock: lock_] since the last trim

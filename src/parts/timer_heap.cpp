@@ -19,25 +19,30 @@ void* map_entries(std::size_t bytes) noexcept {
 }
 
 void unmap_entries(void* start, std::size_t bytes) noexcept {
-  if (start == nullptr) return;
   platform::forget_root(start, bytes);
   platform::unmap_memory(start, bytes);
 }
 
 }  // namespace
 
-timer_heap::~timer_heap() { unmap_entries(entries_, capacity_ * sizeof(entry)); }
+timer_heap::~timer_heap() { unmap(); }
+
+void timer_heap::unmap() noexcept {
+  if (entries_ == nullptr) return;
+  unmap_entries(entries_ - lead, (std::size_t{capacity_} + lead) * sizeof(entry));
+}
 
 bool timer_heap::reserve_one() noexcept {
   if (size_ < capacity_) return true;
   const std::size_t bytes =
-      capacity_ == 0 ? platform::page_bytes() : 2 * std::size_t{capacity_} * sizeof(entry);
+      capacity_ == 0 ? platform::page_bytes() : 2 * (std::size_t{capacity_} + lead) * sizeof(entry);
   auto* grown = static_cast<entry*>(map_entries(bytes));
   if (grown == nullptr) return false;
+  grown += lead;
   if (entries_ != nullptr) std::memcpy(grown, entries_, size_ * sizeof(entry));
-  unmap_entries(entries_, capacity_ * sizeof(entry));
+  unmap();
   entries_ = grown;
-  capacity_ = static_cast<std::uint32_t>(bytes / sizeof(entry));
+  capacity_ = static_cast<std::uint32_t>(bytes / sizeof(entry) - lead);
   return true;
 }
 
@@ -47,10 +52,20 @@ void timer_heap::insert(heap_place* place, std::int64_t when_ns) noexcept {
   sift_up(size_++, {when_ns, place});
 }
 
+void timer_heap::pop_first() noexcept {
+  entries_[0].tell(heap_place::nowhere);
+  fill(0);
+}
+
 void timer_heap::remove(heap_place* place) noexcept {
   const std::uint32_t hole = place->index;
-  SLEY_CHECK(hole < size_ && entries_[hole].place == place, "a timer knows its place");
+  SLEY_CHECK(hole < size_ && entries_[hole].place() == place, "a timer knows its place");
   place->index = heap_place::nowhere;
+  fill(hole);
+}
+
+// By the last one.
+void timer_heap::fill(std::uint32_t hole) noexcept {
   const entry last = entries_[--size_];
   if (hole == size_) return;
   if (hole > 0 && last.when_ns < entries_[(hole - 1) / arity].when_ns) {
@@ -62,7 +77,7 @@ void timer_heap::remove(heap_place* place) noexcept {
 
 void timer_heap::move(heap_place* place, std::int64_t when_ns) noexcept {
   const std::uint32_t index = place->index;
-  SLEY_CHECK(index < size_ && entries_[index].place == place, "a timer knows its place");
+  SLEY_CHECK(index < size_ && entries_[index].place() == place, "a timer knows its place");
   const bool earlier = when_ns < place->when_ns;
   place->when_ns = when_ns;
   if (earlier) {

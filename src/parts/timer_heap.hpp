@@ -16,6 +16,9 @@ struct heap_place {
   static constexpr std::uint32_t nowhere = UINT32_MAX;
   std::int64_t when_ns = 0;
   std::uint32_t index = nowhere;
+  // It leaves the heap as its first and not otherwise. So it is not told where it is: while others
+  // come and go, each that moves would be memory that nobody has touched for long.
+  bool is_only_popped = false;
 
   bool is_in_heap() const noexcept { return index != nowhere; }
 };
@@ -32,29 +35,55 @@ class timer_heap {
   std::uint32_t size() const noexcept { return base::peek(size_); }
 
   // The element that is due first; null when empty.
-  heap_place* first() const noexcept { return size_ == 0 ? nullptr : entries_[0].place; }
+  heap_place* first() const noexcept { return size_ == 0 ? nullptr : entries_[0].place(); }
+  // When that is; not of an empty heap.
+  std::int64_t first_when_ns() const noexcept { return entries_[0].when_ns; }
 
   // Makes room for one more. False if there is no memory; the heap is as it was.
   [[nodiscard]] bool reserve_one() noexcept;
   // Requires reserve_one() since the last insert, and that the element is in no heap.
   void insert(heap_place* place, std::int64_t when_ns) noexcept;
-  // Requires that the element is in this heap.
+  // Not of an empty heap.
+  void pop_first() noexcept;
+  // Require that the element is in this heap, and not one that is only popped.
   void remove(heap_place* place) noexcept;
-  // Moves an element of this heap to another time.
+  // Moves it to another time.
   void move(heap_place* place, std::int64_t when_ns) noexcept;
 
  private:
-  // The time is kept beside the pointer, so that sifting touches no element but those it moves.
-  struct entry {
+  // The time is kept beside the pointer, so that sifting touches no element but to tell it its new
+  // place.
+  class entry {
+   public:
+    entry(std::int64_t when, heap_place* p) noexcept
+        : when_ns(when),
+          bits_(reinterpret_cast<std::uintptr_t>(p) | (p->is_only_popped ? only_popped : 0)) {}
+
+    heap_place* place() const noexcept {
+      return reinterpret_cast<heap_place*>(bits_ & ~only_popped);
+    }
+    void tell(std::uint32_t index) const noexcept {
+      if ((bits_ & only_popped) == 0) place()->index = index;
+    }
+
     std::int64_t when_ns;
-    heap_place* place;
+
+   private:
+    static constexpr std::uintptr_t only_popped = 1;
+    static_assert(alignof(heap_place) > only_popped);
+    std::uintptr_t bits_;
   };
   static constexpr std::uint32_t arity = 4;
+  // Entries left out at the start of the mapping, so that the children of one are one cache line.
+  static constexpr std::uint32_t lead = arity - 1;
+  static_assert(arity * sizeof(entry) == 64);
 
+  void unmap() noexcept;
   void put(std::uint32_t index, const entry& e) noexcept {
     entries_[index] = e;
-    e.place->index = index;
+    e.tell(index);
   }
+  void fill(std::uint32_t hole) noexcept;
   void sift_up(std::uint32_t index, const entry& e) noexcept;
   void sift_down(std::uint32_t index, const entry& e) noexcept;
 

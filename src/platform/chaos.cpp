@@ -1,9 +1,9 @@
 // The chaos build: real threads, perturbed by a seed (SLEY_SEED) at every atomic operation and at
 // the scheduler's decisions. Which thread draws which number still depends on the machine, so a
-// seed names a mix of disturbances, not one schedule.
+// seed names a mix of disturbances, not one schedule. Seed 0 disturbs nothing.
 #include <sley/detail/schedule_point.hpp>
 
-#ifdef SLEY_CHAOS
+#if defined(SLEY_CHAOS) && !defined(SLEY_SIMULATION)
 
 #include "base/random.hpp"
 #include "platform/decisions.hpp"
@@ -23,7 +23,7 @@ std::uint64_t next() noexcept {
   return base::mix(platform::seed() + draws.fetch_add(1, std::memory_order_relaxed));
 }
 
-bool one_in(std::uint64_t n) noexcept { return next() % n == 0; }
+bool one_in(std::uint64_t n) noexcept { return platform::seed() != 0 && next() % n == 0; }
 
 }  // namespace
 
@@ -31,6 +31,7 @@ bool one_in(std::uint64_t n) noexcept { return next() % n == 0; }
 void detail::schedule_point() noexcept {
   constexpr std::uint64_t pause_one_in = 64;
   constexpr std::uint64_t yield_one_in = 1024;
+  if (platform::seed() == 0) return;
   const std::uint64_t number = next();
   if (number % yield_one_in == 0) {
     platform::yield_thread();
@@ -38,6 +39,8 @@ void detail::schedule_point() noexcept {
     for (std::uint64_t pauses = (number >> 32) % 128; pauses > 0; --pauses) __builtin_ia32_pause();
   }
 }
+
+void detail::relax_point() noexcept { schedule_point(); }
 
 namespace platform {
 
@@ -51,6 +54,11 @@ std::uint64_t seed() noexcept {
 
 bool ends_slice(bool is_over) noexcept { return is_over || one_in(64); }
 bool stays_here() noexcept { return !one_in(8); }
+bool stays_in_call() noexcept { return !one_in(2); }
+bool wakes_for_nothing() noexcept { return one_in(8); }
+bool is_due(std::uint32_t time, std::uint32_t period) noexcept {
+  return time % period == 0 || one_in(4);
+}
 
 }  // namespace platform
 }  // namespace sley

@@ -7,6 +7,10 @@
 // thread pointer and nothing else: each call reads anew, and no address of them exists.
 #pragma once
 
+#include <sley/detail/lock.hpp>
+
+#include <cstddef>
+
 namespace sley::rt {
 struct machine;
 }
@@ -21,6 +25,17 @@ SLEY_THREAD_VARIABLE sley::rt::machine* sley_calling_machine;
 }
 
 namespace sley::platform {
+
+// The locks of the runtime that the thread holds, in builds with debug checks; the first of them,
+// if they are many.
+struct held_locks {
+  static constexpr std::size_t most = 16;
+  std::size_t count = 0;
+  const detail::lock* locks[most] = {};
+  detail::lock_rank ranks[most] = {};
+};
+// For functions in which nobody is resumed on another thread.
+held_locks& own_held_locks() noexcept;
 
 // Null on a thread that the runtime has not met, and in an announced call.
 [[gnu::always_inline]] inline rt::machine* current_machine() noexcept {

@@ -3,8 +3,9 @@
 // here.
 //
 // In normal builds these vanish into what they stand for. The chaos build answers by a seed: it
-// shuffles, ends time slices early and sends goroutines to other machines. A build that drives the
-// whole runtime by a seed, with a clock of its own, replaces this header's other half.
+// shuffles, ends time slices early, sends goroutines to other machines, takes processors from calls
+// that have just begun and wakes threads for nothing. The simulation
+// (platform/simulated) decides everything by its plan, and has a clock of its own.
 #pragma once
 
 #include "base/random.hpp"
@@ -14,11 +15,21 @@
 
 namespace sley::platform {
 
-#ifdef SLEY_CHAOS
+// What a simulation asks the runtime about the thread that it plays.
+struct runtime_view {
+  bool (*is_in_user_code)() noexcept = nullptr;
+  std::uint64_t (*goroutine)() noexcept = nullptr;  // its id; 0: none
+  void (*end_slice)() noexcept = nullptr;           // at its next entrance into the runtime
+};
+
+#if defined(SLEY_CHAOS) || defined(SLEY_SIMULATION)
 
 std::uint64_t seed() noexcept;
 bool ends_slice(bool is_over) noexcept;
 bool stays_here() noexcept;
+bool stays_in_call() noexcept;
+bool wakes_for_nothing() noexcept;
+bool is_due(std::uint32_t time, std::uint32_t period) noexcept;
 
 #else
 
@@ -31,6 +42,21 @@ inline bool ends_slice(bool is_over) noexcept { return is_over; }
 // Does a goroutine that became runnable stay with the processor that made it so?
 inline bool stays_here() noexcept { return true; }
 
+// Does a processor stay for a while with a machine that is in an announced call?
+inline bool stays_in_call() noexcept { return true; }
+
+// Does a thread that is to sleep on a futex come back at once?
+inline bool wakes_for_nothing() noexcept { return false; }
+
+// Of something that is done once in so many times: is it done at this one?
+inline bool is_due(std::uint32_t time, std::uint32_t period) noexcept { return time % period == 0; }
+
+#endif
+
+#ifdef SLEY_SIMULATION
+void show_runtime(const runtime_view& view) noexcept;
+#else
+inline void show_runtime(const runtime_view&) noexcept {}
 #endif
 
 // The scheduler's clock.
@@ -38,8 +64,12 @@ inline std::int64_t now_ns() noexcept { return monotonic_ns(); }
 
 // A random number: all of its bits, or one below `bound`.
 inline std::uint32_t draw(base::random& generator) noexcept { return generator.next(); }
+#ifdef SLEY_SIMULATION
+std::uint32_t draw_below(base::random& generator, std::uint32_t bound) noexcept;
+#else
 inline std::uint32_t draw_below(base::random& generator, std::uint32_t bound) noexcept {
   return generator.below(bound);
 }
+#endif
 
 }  // namespace sley::platform

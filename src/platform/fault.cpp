@@ -1,5 +1,6 @@
 #include "platform/fault.hpp"
 
+#include "platform/former_handler.hpp"
 #include "platform/os.hpp"
 
 #include <csignal>
@@ -11,30 +12,25 @@ namespace {
 
 constexpr std::size_t alternate_stack_bytes = 64 * 1024;
 
-fault_hook hook = nullptr;       // [const] once installed
-struct sigaction previous = {};  // [const] once installed
+fault_hook on_fault = nullptr;  // [const] once installed
+former_handler former_of_faults;
 
-void on_fault(int signal, siginfo_t* info, void* context) {
-  hook(info->si_addr);
-  if ((previous.sa_flags & SA_SIGINFO) != 0) {
-    previous.sa_sigaction(signal, info, context);
-  } else if (previous.sa_handler != SIG_DFL && previous.sa_handler != SIG_IGN) {
-    previous.sa_handler(signal);
-  } else {
-    // The instruction faults once more when we return, and the default action takes it.
-    std::signal(signal, SIG_DFL);
-  }
+void handle_fault(int signal, siginfo_t* info, void* context) {
+  on_fault(info->si_addr);
+  if (former_of_faults.call(signal, info, context)) return;
+  // The instruction faults once more when we return, and the default action takes it.
+  std::signal(signal, SIG_DFL);
 }
 
 }  // namespace
 
-void install_fault_handler(fault_hook fault) noexcept {
-  hook = fault;
+void install_fault_handler(fault_hook hook) noexcept {
+  on_fault = hook;
   struct sigaction action = {};
-  action.sa_sigaction = &on_fault;
+  action.sa_sigaction = &handle_fault;
   action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
   sigemptyset(&action.sa_mask);
-  sigaction(SIGSEGV, &action, &previous);
+  former_of_faults.replace(SIGSEGV, action);
 }
 
 void* use_alternate_signal_stack() noexcept {

@@ -9,6 +9,7 @@
 #ifdef SLEY_MODEL
 #include "platform/futex_model.hpp"
 #else
+#include "platform/decisions.hpp"
 #include "platform/os.hpp"
 #endif
 
@@ -24,7 +25,7 @@ inline constexpr int pauses_between_tries = 100;  // about a microsecond
 // As futex_wait and futex_wake of os.hpp.
 inline void futex_wait(detail::atomic<std::uint32_t>& word, std::uint32_t expected,
                        std::int64_t deadline_ns) noexcept {
-  futex_wait(word.address(), expected, deadline_ns);
+  if (!wakes_for_nothing()) futex_wait(word.address(), expected, deadline_ns);
 }
 inline void futex_wake(detail::atomic<std::uint32_t>& word, int count) noexcept {
   futex_wake(word.address(), count);

@@ -6,7 +6,8 @@
 
 namespace sley::platform {
 
-// Called on the interrupted thread, in the signal handler, on its alternate stack; it may wait.
+// Called on the interrupted thread, in the signal handler, on its alternate stack, with interrupts
+// deferred; it may wait.
 // False: the signal was none of ours, and goes on to whoever handled SIGURG before.
 using interrupt_hook = bool (*)() noexcept;
 
@@ -16,6 +17,16 @@ void install_interrupt_handler(interrupt_hook hook) noexcept;
 
 // The calling thread can be interrupted, whatever signals it has inherited as blocked.
 void allow_interrupts() noexcept;
+
+// While the hook waits: the thread can be interrupted again. Not under the thread sanitizer, see
+// sanitizer_nests_signals.
+class interruptible_wait {
+ public:
+  interruptible_wait() noexcept;
+  ~interruptible_wait();
+  interruptible_wait(const interruptible_wait&) = delete;
+  interruptible_wait& operator=(const interruptible_wait&) = delete;
+};
 
 // Interrupts a thread of this process. False if it can't be.
 bool interrupt_thread(std::int32_t thread_id) noexcept;

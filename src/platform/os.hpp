@@ -15,7 +15,11 @@ std::int64_t monotonic_ns() noexcept;
 
 // A counter that runs with the CPU; only its differences mean something, and only roughly. ~8 ns.
 // It says how long ago something was before monotonic_ns() is worth its price.
+#ifdef SLEY_SIMULATION
+inline std::uint64_t cycle_counter() noexcept { return static_cast<std::uint64_t>(monotonic_ns()); }
+#else
 inline std::uint64_t cycle_counter() noexcept { return __builtin_ia32_rdtsc(); }
+#endif
 
 // Blocks the thread until then, or for at least `ns`, also when signals come.
 void sleep_until_ns(std::int64_t when_ns) noexcept;

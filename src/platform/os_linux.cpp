@@ -1,186 +1,28 @@
-// The contracts of os.hpp on Linux.
+// Memory, the process and the barrier of os.hpp on Linux. Threads are in platform/real.
 #include "platform/os.hpp"
 
 #include <sley/detail/atomic.hpp>
 #include <sley/detail/lock.hpp>
 
 #include "base/check.hpp"
-#include "platform/sanitizer.hpp"
 
 #include <fcntl.h>
-#include <linux/futex.h>
 #include <linux/membarrier.h>
-#include <pthread.h>
 #include <sched.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <bit>
 #include <cerrno>
 #include <charconv>
-#include <climits>
-#include <csignal>
-#include <cstring>
-#include <memory>
-#include <new>
-#include <string_view>
 
 #ifndef MADV_GUARD_INSTALL
 #define MADV_GUARD_INSTALL 102
 #endif
 
 namespace sley::platform {
-
-namespace {
-
-constexpr std::int64_t ns_per_s = 1'000'000'000;
-
-timespec to_timespec(std::int64_t ns) noexcept {
-  return {.tv_sec = ns / ns_per_s, .tv_nsec = ns % ns_per_s};
-}
-
-}  // namespace
-
-// ---- time ----
-
-std::int64_t monotonic_ns() noexcept {
-  timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return std::int64_t{t.tv_sec} * ns_per_s + t.tv_nsec;
-}
-
-void sleep_until_ns(std::int64_t when_ns) noexcept {
-  const timespec until = to_timespec(when_ns);
-  while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, nullptr) == EINTR) {
-  }
-}
-
-void sleep_ns(std::int64_t ns) noexcept { sleep_until_ns(monotonic_ns() + ns); }
-
-void yield_thread() noexcept { sched_yield(); }
-
-// ---- futex ----
-
-void futex_wait(std::uint32_t* word, std::uint32_t expected, std::int64_t deadline_ns) noexcept {
-  const int saved = errno;
-  const timespec deadline = to_timespec(deadline_ns);
-  begin_sleep();
-  syscall(SYS_futex, word, FUTEX_WAIT_BITSET | FUTEX_PRIVATE_FLAG, expected,
-          deadline_ns == INT64_MAX ? nullptr : &deadline, nullptr, FUTEX_BITSET_MATCH_ANY);
-  end_sleep();
-  errno = saved;
-}
-
-void futex_wake(std::uint32_t* word, int count) noexcept {
-  const int saved = errno;
-  syscall(SYS_futex, word, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, count, nullptr, nullptr, 0);
-  errno = saved;
-}
-
-// ---- threads ----
-
-namespace {
-
-struct thread_start {
-  void (*entry)(void*);
-  void* arg;
-  sigset_t mask;
-};
-
-void* start_thread(void* arg) {
-  const std::unique_ptr<thread_start> start(static_cast<thread_start*>(arg));
-  pthread_sigmask(SIG_SETMASK, &start->mask, nullptr);
-  start->entry(start->arg);
-  return nullptr;
-}
-
-}  // namespace
-
-int create_thread(void (*entry)(void*), void* arg) noexcept {
-  std::unique_ptr<thread_start> start(new (std::nothrow) thread_start{entry, arg, {}});
-  if (!start) return ENOMEM;
-  sigset_t all;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &start->mask);
-  const sigset_t mask = start->mask;
-  pthread_attr_t attributes;
-  pthread_attr_init(&attributes);
-  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-  pthread_t thread;
-  const int error = pthread_create(&thread, &attributes, &start_thread, start.get());
-  pthread_attr_destroy(&attributes);
-  if (error == 0) static_cast<void>(start.release());  // the thread owns it now
-  pthread_sigmask(SIG_SETMASK, &mask, nullptr);
-  return error;
-}
-
-std::int32_t current_thread_id() noexcept { return gettid(); }
-
-std::int64_t thread_cpu_ns(std::int32_t thread_id) noexcept {
-  // What pthread_getcpuclockid makes of a thread: see MAKE_THREAD_CPUCLOCK in the kernel.
-  constexpr clockid_t scheduler_clock_of_thread = 6;
-  const auto clock =
-      static_cast<clockid_t>(~static_cast<unsigned>(thread_id) << 3) | scheduler_clock_of_thread;
-  const int saved = errno;
-  timespec t;
-  const bool known = clock_gettime(clock, &t) == 0;
-  errno = saved;
-  return known ? std::int64_t{t.tv_sec} * ns_per_s + t.tv_nsec : -1;
-}
-
-namespace {
-
-// The beginning of a file of /proc; the number of bytes, 0 if it can't be read.
-std::size_t read_start(const char* path, char* text, std::size_t size) noexcept {
-  const int saved = errno;
-  std::size_t used = 0;
-  if (const int fd = open(path, O_RDONLY | O_CLOEXEC); fd >= 0) {
-    const ssize_t n = read(fd, text, size);
-    if (n > 0) used = static_cast<std::size_t>(n);
-    close(fd);
-  }
-  errno = saved;
-  return used;
-}
-
-// What follows the name of the program, which is in parentheses and may contain any, in a `stat` of
-// /proc.
-std::string_view after_name(const char* path, char* text, std::size_t size) noexcept {
-  const std::string_view all(text, read_start(path, text, size));
-  const std::size_t end = all.rfind(')');
-  return end == std::string_view::npos || end + 2 > all.size() ? std::string_view()
-                                                               : all.substr(end + 2);
-}
-
-}  // namespace
-
-bool is_thread_asleep(std::int32_t thread_id) noexcept {
-  char path[64] = "/proc/self/task/";
-  char* end = path + std::strlen(path);
-  end = std::to_chars(end, path + sizeof(path) - sizeof("/stat"), thread_id).ptr;
-  std::memcpy(end, "/stat", sizeof("/stat"));
-  char text[256];
-  const std::string_view fields = after_name(path, text, sizeof(text));
-  return !fields.empty() && fields.front() != 'R';
-}
-
-std::uint32_t count_threads() noexcept {
-  char text[512];
-  std::string_view fields = after_name("/proc/self/stat", text, sizeof(text));
-  constexpr int before = 17;  // fields between the name and num_threads, proc_pid_stat(5)
-  for (int i = 0; i < before; ++i) {
-    const std::size_t space = fields.find(' ');
-    if (space == std::string_view::npos) return 0;
-    fields.remove_prefix(space + 1);
-  }
-  std::uint32_t n = 0;
-  std::from_chars(fields.data(), fields.data() + fields.size(), n);
-  return n;
-}
 
 void end_process(int status) noexcept { _exit(status); }
 
@@ -195,31 +37,6 @@ int available_cpus() noexcept {
   }
   return n > 0 ? n : 1;
 }
-
-void ask_for_short_slices() noexcept {
-  // struct sched_attr of <linux/sched/types.h>, first version; the runtime of a thread with the
-  // normal policy is the slice that it asks for, 0.1 ms at least.
-  struct attributes {
-    std::uint32_t size;
-    std::uint32_t policy;
-    std::uint64_t flags;
-    std::int32_t nice;
-    std::uint32_t priority;
-    std::uint64_t runtime;
-    std::uint64_t deadline;
-    std::uint64_t period;
-  };
-  attributes a = {};
-  const int saved = errno;
-  if (syscall(SYS_sched_getattr, 0, &a, sizeof(a), 0) == 0 && a.policy == SCHED_OTHER) {
-    a.size = sizeof(a);
-    a.runtime = 100'000;
-    syscall(SYS_sched_setattr, 0, &a, 0);
-  }
-  errno = saved;
-}
-
-void set_exact_timers() noexcept { prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL); }
 
 // ---- memory ----
 
@@ -284,7 +101,7 @@ bool install_guard(void* start, std::size_t bytes) noexcept {
 namespace sley::detail {
 
 bool barriers_are_symmetric = true;
-constinit atomic_table<std::uint32_t, sleeper_places> lock_sleepers;
+constinit static_table<atomic<std::uint32_t>, sleeper_places> lock_sleepers;
 
 namespace {
 

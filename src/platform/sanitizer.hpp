@@ -1,5 +1,5 @@
-// What the sanitizers must be told when a thread changes stacks or sleeps. Everything here is
-// empty, and a fiber_state holds nothing, in a build without them.
+// What the sanitizers and Valgrind must be told when a thread changes stacks or sleeps. Everything
+// here is empty, and a fiber_state holds nothing, in a build without them.
 //
 // The calls belong into the very frame that switches: a wrapper that returns between telling and
 // switching would leave the thread sanitizer's shadow stack one frame off.
@@ -29,9 +29,16 @@
 #include <sanitizer/lsan_interface.h>
 #include <sanitizer/common_interface_defs.h>
 #endif
+#ifdef SLEY_SIMULATION
+#include "platform/simulated/simulation.hpp"
+#endif
 #ifdef SLEY_TSAN
 #include <sanitizer/linux_syscall_hooks.h>
 #include <sanitizer/tsan_interface.h>
+#endif
+
+#ifdef SLEY_VALGRIND
+#include <valgrind/valgrind.h>
 #endif
 
 // For the function at the bottom of a goroutine's stack, which is entered for every goroutine that
@@ -47,6 +54,14 @@
 #endif
 
 namespace sley::platform {
+
+// May a signal come while the handler of another one runs? The thread sanitizer runs handlers with
+// all signals blocked, and keeps in one place which were not.
+#ifdef SLEY_TSAN
+inline constexpr bool sanitizer_nests_signals = false;
+#else
+inline constexpr bool sanitizer_nests_signals = true;
+#endif
 
 // Around a sleep in futex(2): the thread sanitizer keeps signals from a thread until that does
 // something it watches, unless it knows that the thread waits.
@@ -71,6 +86,9 @@ struct fiber_state {
 #ifdef SLEY_TSAN
   void* fiber = nullptr;
 #endif
+#ifdef SLEY_VALGRIND
+  unsigned valgrind_id = 0;
+#endif
 };
 
 // Memory of ours that may hold the only pointer to something of the user's: the leak checker looks
@@ -90,7 +108,11 @@ struct fiber_state {
 
 // The calling thread's own stack, on the thread itself.
 [[gnu::always_inline]] inline void adopt_thread_stack([[maybe_unused]] fiber_state& s) noexcept {
-#ifdef SLEY_ASAN
+#if defined(SLEY_ASAN) && defined(SLEY_SIMULATION)
+  const simulated::extent stack = simulated::stack_of_this_thread();
+  s.stack_low = stack.low;
+  s.stack_bytes = stack.bytes;
+#elif defined(SLEY_ASAN)
   pthread_attr_t attributes;
   void* low = nullptr;
   if (pthread_getattr_np(pthread_self(), &attributes) == 0) {
@@ -116,6 +138,9 @@ struct fiber_state {
 #ifdef SLEY_TSAN
   if (s.fiber == nullptr) s.fiber = __tsan_create_fiber(0);
 #endif
+#ifdef SLEY_VALGRIND
+  s.valgrind_id = VALGRIND_STACK_REGISTER(low, static_cast<char*>(low) + bytes);
+#endif
 }
 
 // A stack whose memory goes back to the system. Nobody runs on it.
@@ -123,6 +148,9 @@ struct fiber_state {
 #ifdef SLEY_TSAN
   if (s.fiber != nullptr) __tsan_destroy_fiber(s.fiber);
   s.fiber = nullptr;
+#endif
+#ifdef SLEY_VALGRIND
+  VALGRIND_STACK_DEREGISTER(s.valgrind_id);
 #endif
 }
 
@@ -142,6 +170,26 @@ struct fiber_state {
 [[gnu::always_inline]] inline void after_switch([[maybe_unused]] fiber_state& self) noexcept {
 #ifdef SLEY_ASAN
   __sanitizer_finish_switch_fiber(self.fake_stack, nullptr, nullptr);
+  self.fake_stack = nullptr;
+#endif
+}
+
+// The same two where a simulation changes threads, which may be on any stack. Nothing that one of
+// them did before is seen by the other for it.
+[[gnu::always_inline]] inline void before_thread_switch([[maybe_unused]] fiber_state& from,
+                                                        [[maybe_unused]] fiber_state& to) noexcept {
+#ifdef SLEY_ASAN
+  __sanitizer_start_switch_fiber(&from.fake_stack, to.stack_low, to.stack_bytes);
+#endif
+#ifdef SLEY_TSAN
+  from.fiber = __tsan_get_current_fiber();
+  __tsan_switch_to_fiber(to.fiber, __tsan_switch_to_fiber_no_sync);
+#endif
+}
+[[gnu::always_inline]] inline void after_thread_switch(
+    [[maybe_unused]] fiber_state& self, [[maybe_unused]] fiber_state& left) noexcept {
+#ifdef SLEY_ASAN
+  __sanitizer_finish_switch_fiber(self.fake_stack, &left.stack_low, &left.stack_bytes);
   self.fake_stack = nullptr;
 #endif
 }

@@ -3,6 +3,7 @@
 #include "base/check.hpp"
 #include "base/print.hpp"
 #include "platform/context.hpp"
+#include "platform/decisions.hpp"
 #include "platform/fault.hpp"
 #include "platform/poller.hpp"
 #include "runtime/enter.hpp"
@@ -21,7 +22,7 @@ constinit sched_state sched;
 
 namespace {
 
-detail::lock boot_lock;
+detail::lock boot_lock{detail::lock_rank::boot};
 // BT-1  Who finds it booted sees all of it: store_release at the end of boot <-> load_acquire at
 //       its beginning.
 detail::atomic<bool> booted;  // [atomic BT-1]
@@ -35,6 +36,15 @@ void forbid_use_in_child() noexcept {
 
 void check_lock_is_taken_inside() noexcept {
   SLEY_CHECK(!is_in_user_code(), "a runtime lock is taken inside the runtime");
+}
+
+std::uint64_t own_goroutine_id() noexcept {
+  const machine* m = this_machine();
+  return m == nullptr || m->g == nullptr ? 0 : m->g->id;
+}
+
+void end_own_slice() noexcept {
+  if (machine* m = current_machine()) m->border.raise(parts::border::preempt);
 }
 
 void announce_fallback() noexcept {
@@ -61,6 +71,9 @@ void boot() noexcept {
   detail::check_lock = &check_lock_is_taken_inside;
   read_debug_settings();
   announce_fallback();
+  platform::show_runtime({.is_in_user_code = &is_in_user_code,
+                          .goroutine = &own_goroutine_id,
+                          .end_slice = &end_own_slice});
   sched.stacks.start(stack_bytes_option());
   make_processors(procs_option());
   platform::set_uncaught_hook(&report_uncaught_exception);

@@ -4,14 +4,15 @@
 // sysmon looks when all processors are idle and no timer is armed. It accounts for all threads that
 // the kernel counts: its own, idle machines, and those whose goroutine or foreign thread waits in
 // sley. One that it can't account for (a goroutine in a blocking call, a thread of the user's) may
-// bring something. As threads are looked at one after the other, it looks twice, and nothing may
-// have happened in between.
+// bring something, and so may what sysmon itself has been asked for meanwhile. As threads are
+// looked at one after the other, it looks twice, and nothing may have happened in between.
 //
 //   DL-1  The last foreign thread waits or ends, and sysmon, which found it busy, rests: the thread
 //         says that it waits, a light barrier, and load_relaxed(awaits_foreigners) <->
 //         store_relaxed to true, a heavy barrier, and the count.
 #include "base/check.hpp"
 #include "platform/os.hpp"
+#include "runtime/dump.hpp"
 #include "runtime/netpoll.hpp"
 #include "runtime/sched_state.hpp"
 #include "runtime/scheduler.hpp"
@@ -30,7 +31,8 @@ struct account {
 bool is_anything_to_come() noexcept {
   return !is_everybody_idle() || sched.stackless_count.load_relaxed() != 0 ||
          sched.gate.is_halted() || sched.thread_wanted.load_relaxed() || is_anything_queued() ||
-         earliest_timer() != never || is_anybody_in_io();
+         earliest_timer() != never || is_anybody_in_io() || is_resize_requested() ||
+         is_dump_requested();
 }
 
 account take_account() noexcept {

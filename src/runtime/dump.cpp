@@ -33,9 +33,6 @@ namespace {
 
 using base::peek;  // who computes in user code goes on while we look
 
-constexpr std::int64_t patience_ns = 200'000'000;
-constexpr std::int64_t look_again_ns = 100'000;
-
 machine* thread_of(const goroutine* g) noexcept {
   if ((g->needs.load_relaxed() & needs_machine) != 0) return peek(g->bound_to);
   return runner_of(*g);
@@ -207,7 +204,7 @@ void halt() noexcept {
   for (machine* m = sched.machines.load_acquire("SC-1"); m != nullptr; m = m->next_all) {
     m->border.raise(parts::border::stop);
   }
-  const std::int64_t until_ns = platform::monotonic_ns() + patience_ns;
+  const std::int64_t until_ns = platform::monotonic_ns() + answer_within_ns;
   const auto is_at_work = [](const processor& p) {
     const machine* m = p.m.load_acquire("PM-1");
     return m != nullptr && m != this_machine() && !m->border.is_outside();
@@ -215,7 +212,7 @@ void halt() noexcept {
   const std::uint32_t procs = sched.procs.load_acquire("PC-1");
   for (std::uint32_t i = 0; i < procs && platform::monotonic_ns() < until_ns;) {
     if (is_at_work(sched.processors[i])) {
-      platform::sleep_ns(look_again_ns);
+      platform::sleep_ns(look_for_answer_ns);
     } else {
       ++i;
     }
@@ -297,8 +294,10 @@ void dump_to_stderr() noexcept {
 
 }  // namespace
 
+bool is_dump_requested() noexcept { return was_asked_to_quit.load_relaxed(); }
+
 void serve_dump_requests() noexcept {
-  if (!was_asked_to_quit.load_relaxed()) return;
+  if (!is_dump_requested()) return;
   base::line_writer().text("SIGQUIT: quit\n").flush(2);
   dump_all(2);
   platform::end_process(2);

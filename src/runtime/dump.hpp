@@ -11,6 +11,7 @@ machine* runner_of(const goroutine& g) noexcept;
 
 // [sysmon] Somebody has sent SIGQUIT: prints all and ends the process with status 2.
 void serve_dump_requests() noexcept;
+bool is_dump_requested() noexcept;
 
 // The stack of the goroutine that calls. May allocate.
 void dump_this_goroutine(int fd) noexcept;

@@ -38,7 +38,7 @@ __attribute__((noinline, no_sanitize("null"))) void run_task() {
   try {
     g->run(g->task);
   } catch (const abi::__forced_unwind&) {
-    g->extra->exit_arrived = true;  // exit(): the unwinding ends here, as it should
+    exit_arrives(g);
   }
   if (__builtin_expect(g->extra != nullptr, 0)) end_extra(g);  // free() takes a lock of libc
   enter();
@@ -92,6 +92,14 @@ void forced_unwind_ended(_Unwind_Reason_Code, _Unwind_Exception*) {
 }
 
 }  // namespace
+
+void exit_arrives(goroutine* g) noexcept {
+  if (g->extra == nullptr || g->extra->exit_unwind.exception_cleanup != &forced_unwind_ended) {
+    base::fatal(
+        "sley: pthread_exit() or pthread_cancel() in a goroutine: the thread is not its own");
+  }
+  g->extra->exit_arrived = true;
+}
 
 void end_extra(goroutine* g) noexcept {
   while (g->extra != nullptr) {  // ends when destroying values has made no new ones

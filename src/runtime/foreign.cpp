@@ -124,7 +124,7 @@ __attribute__((noinline, no_sanitize("null"))) bool run_main_task(goroutine* g,
     type.run(callable);
     return true;
   } catch (const abi::__forced_unwind&) {
-    g->extra->exit_arrived = true;
+    exit_arrives(g);
     return false;
   }
 }

@@ -8,6 +8,7 @@
 #include <sley/detail/atomic.hpp>
 #include <sley/detail/spawn.hpp>
 
+#include "parts/reader_slots.hpp"
 #include "parts/stack_pool.hpp"
 #include "parts/status.hpp"
 #include "platform/context.hpp"
@@ -56,6 +57,9 @@ enum need : std::uint8_t {
   being_trimmed = 4,  // sysmon is giving back the unused pages of its stack, see trim.cpp
 };
 
+// A forced unwind has come to the end of the stack: that of exit(), as it should, or a fatal error.
+void exit_arrives(goroutine* g) noexcept;
+
 struct alignas(64) goroutine {
   // What a switch touches, in one cache line.
   platform::context context;      // [owner] valid while it is not running
@@ -74,7 +78,9 @@ struct alignas(64) goroutine {
   alignas(std::max_align_t) std::byte task[detail::task_bytes];  // [owner]
   std::uint64_t created_by = 0;      // [owner] the id of the goroutine that started it, 0: a thread
   const void* created_at = nullptr;  // [owner] where
-  std::uint32_t trimmed_s = 0;       // [sysmon] when its stack was trimmed last, in coarse_s + 1
+  // [owner] Where its mark is if it holds a shared_mutex shared and is not in that one's count.
+  parts::reader_slot* reader_slot = nullptr;
+  std::uint32_t trimmed_s = 0;  // [sysmon] when its stack was trimmed last, in coarse_s + 1
 
   // The stack size that it asked for, 0 for the default.
   std::size_t own_stack_bytes() const noexcept { return extra == nullptr ? 0 : extra->stack_bytes; }

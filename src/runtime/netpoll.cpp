@@ -16,7 +16,7 @@ namespace sley::rt {
 namespace {
 
 struct record_pool {
-  detail::lock lock;
+  detail::lock lock{detail::lock_rank::descriptors};
   watched* free = nullptr;  // [lock: lock]
   //   NP-1  A record is complete before others find it: store_release in take_free <->
   //         load_acquire by who walks over the list.

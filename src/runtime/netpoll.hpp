@@ -51,7 +51,7 @@ struct io_side : timer {               // the deadline's
 // The record of a watched descriptor. Never given back to the system, but used again, so an event
 // that comes too late finds a record: of another sequence.
 struct alignas(64) watched {
-  detail::lock lock;
+  detail::lock lock{detail::lock_rank::descriptor};
   std::uint16_t sequence = 0;       // [lock: lock] grows with each use of the record
   detail::atomic<bool> is_closing;  // changed under the lock
   bool has_ended = false;           // [lock: lock] reading always is worth a call
@@ -61,9 +61,9 @@ struct alignas(64) watched {
   io_waiter* closer = nullptr;      // [lock: lock] waits until there are no users
   io_side reading;
   io_side writing;
-  detail::lock deadlines;        // held while a deadline is set
-  watched* next_free = nullptr;  // [lock: that of the records]
-  watched* next_all = nullptr;   // [const] once it is on the list of all records
+  detail::lock deadlines{detail::lock_rank::deadlines};  // held while a deadline is set
+  watched* next_free = nullptr;                          // [lock: that of the records]
+  watched* next_all = nullptr;  // [const] once it is on the list of all records
 };
 
 // All of these: [inside], perhaps on another machine after.

@@ -39,7 +39,7 @@ void give_up_poller() noexcept {
 }
 
 goroutine_list poll_until(std::int64_t deadline_ns) noexcept {
-  sched.polls.store_relaxed(sched.polls.load_relaxed() + 1);  // only the poller writes it
+  sched.polls.store_relaxed(sched.polls.load_relaxed() + 1);  // a lost one does no harm
   return poll(deadline_ns);
 }
 
@@ -56,10 +56,13 @@ goroutine_list sleep_as_poller(std::int64_t until_ns) noexcept {
 
 }  // namespace
 
+// Also while the poller sleeps: who is here already is faster than who has to wake first. But one
+// at a time, for others would only wait for the kernel's lock.
 bool poll_now() noexcept {
-  if (!is_anything_watched() || !claim_poller()) return false;
+  if (!is_anything_watched() || sched.is_polling_now.load_relaxed()) return false;
+  if (sched.is_polling_now.exchange_acquire(true, "PL-3")) return false;
   goroutine_list woken = poll_until(0);
-  give_up_poller();
+  sched.is_polling_now.store_release(false, "PL-3");
   const bool has_found = !woken.is_empty();
   if (has_found) ready_all(std::move(woken));
   return has_found;

@@ -50,18 +50,35 @@ bool queue_interrupted(machine* m) noexcept {
 }
 
 void wait_in_handler(machine* m) noexcept {
+  const platform::interruptible_wait guard;  // it can be asked for its stack
   sleep_until_turn(m, m->g);
   m->is_interrupted = false;
 }
 
-// Who gets the processor: a machine that sleeps, else the thread of the goroutine first in line.
-machine* find_heir() noexcept {
+// The thread of the goroutine first in line; null if that one has none of its own.
+machine* first_in_line() noexcept {
+  goroutine* g = sched.queue.pop_if(waits_on_its_thread);
+  return g == nullptr ? nullptr : g->bound_to;
+}
+
+// Would who takes this processor over look at the global queue first?
+bool is_global_queue_next(const processor* p) noexcept {
+  if (has_local_work(p)) return false;
+  const std::int64_t first = p->timers.first_ns.load_relaxed();
+  return first == never || first > platform::now_ns();
+}
+
+// Who gets the processor: at once the thread of who runs next, where that can be told; else a
+// machine that sleeps, which looks; else, without any, the thread that there is.
+machine* find_heir(const processor* p) noexcept {
+  if (is_global_queue_next(p)) {
+    if (machine* owner = first_in_line()) return owner;
+  }
   {
     detail::lock_guard guard(sched.lock);
     if (machine* m = pop_idle_machine()) return m;
   }
-  goroutine* g = sched.queue.pop_if(waits_on_its_thread);
-  return g == nullptr ? nullptr : g->bound_to;
+  return first_in_line();
 }
 
 void hand_to(machine* heir, processor* p) noexcept {
@@ -78,11 +95,12 @@ void hand_to(machine* heir, processor* p) noexcept {
 void give_up_turn(machine* m) noexcept {
   m->border.lower(border::preempt);
   if (!queue_interrupted(m)) return;
-  machine* heir = find_heir();
+  machine* heir = find_heir(m->p);
   if (heir == m || (heir == nullptr && withdraw(m->g))) {
     stay(m);
     return;
   }
+  begin_slice(m->p);
   hand_to(heir, release_p(m));
   sched.preemptions.add_relaxed(1);
   wait_in_handler(m);
@@ -129,11 +147,27 @@ bool on_interrupt() noexcept {
 
 void install_preemption() noexcept { platform::install_interrupt_handler(&on_interrupt); }
 
+namespace {
+
+// Looks again if a look took so long that what it saw may be over: we may have lost our CPU. Where
+// all take long, that is how slow the machine is.
+bool is_asleep(std::int32_t thread_id) noexcept {
+  constexpr std::int64_t quick_ns = 100'000;
+  for (int look = 0; look < 4; ++look) {
+    const std::int64_t begin_ns = platform::now_ns();
+    if (platform::is_thread_asleep(thread_id)) return true;
+    if (platform::now_ns() - begin_ns < quick_ns) return false;
+  }
+  return false;
+}
+
+}  // namespace
+
 void interrupt(machine* m, bool even_asleep) noexcept {
   detail::lock_guard guard(m->border.guard());
   const std::int32_t thread_id = m->thread_id.load_relaxed();  // changed under the guard
   if (thread_id == 0 || m->signalled.load_relaxed()) return;
-  if (!even_asleep && platform::is_thread_asleep(thread_id)) return;
+  if (!even_asleep && is_asleep(thread_id)) return;
   m->signalled.store_relaxed(true);
   if (!platform::interrupt_thread(thread_id)) m->signalled.store_relaxed(false);
 }
@@ -142,14 +176,16 @@ void interrupt(machine* m, bool even_asleep) noexcept {
 
 namespace {
 
-machine* strays = nullptr;         // [sysmon]
-constexpr int looks_at_once = 64;  // each costs a system call
+machine* strays = nullptr;          // [sysmon]
+constexpr int strays_at_once = 64;  // each costs a system call
 // The part of a time slice that they may use without one. Who only comes back from its call and
 // enters the runtime needs less.
 constexpr std::int64_t tolerated_parts = 10;
 
+// In an announced call it may compute as long as it likes, or sleep: nobody knows when it ends, and
+// the way back asks for a processor.
 bool runs_without_p(const machine* m) noexcept {
-  return (m->border.attention() & border::lost) != 0;
+  return (m->border.attention() & border::lost) != 0 && m->border.call() == 0;
 }
 
 // Those that somebody else than sysmon has sent off.
@@ -161,9 +197,7 @@ void find_strays() noexcept {
   }
 }
 
-// In an announced call it may compute as long as it likes, or sleep: nobody knows when it ends.
 void watch(machine* m) noexcept {
-  if (m->border.call() != 0) return;
   const std::int64_t cpu_ns = platform::thread_cpu_ns(m->thread_id.load_relaxed());
   const std::int64_t tolerated_ns = debug_options().slice_ns / tolerated_parts;
   if (cpu_ns >= 0 && cpu_ns - m->stray_cpu_ns < tolerated_ns) return;
@@ -187,7 +221,7 @@ void watch_strays() noexcept {
   find_strays();
   machine** link = &strays;
   machine* seen = nullptr;
-  for (int left = looks_at_once; left > 0 && *link != nullptr; --left) {
+  for (int left = strays_at_once; left > 0 && *link != nullptr; --left) {
     machine* m = *link;
     *link = m->next_stray;
     if (!runs_without_p(m)) {

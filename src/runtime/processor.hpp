@@ -6,6 +6,7 @@
 #include "base/intrusive_queue.hpp"
 #include "base/random.hpp"
 #include "parts/next_slot.hpp"
+#include "parts/reader_slots.hpp"
 #include "parts/run_queue.hpp"
 #include "parts/stack_pool.hpp"
 #include "runtime/goroutine.hpp"
@@ -19,6 +20,7 @@ inline constexpr std::uint32_t queue_capacity = 256;
 inline constexpr std::uint32_t fairness_tick = 61;
 inline constexpr std::size_t dead_cache = 64;   // dead records that a processor keeps
 inline constexpr std::size_t stack_cache = 32;  // free stacks that a processor keeps
+inline constexpr std::size_t reader_marks = 8;  // one cache line
 inline constexpr std::uint64_t id_batch = 16;   // goroutine ids that it draws at once
 
 using goroutine_list = base::intrusive_queue<goroutine, &goroutine::next>;
@@ -68,6 +70,7 @@ struct alignas(64) processor {
   std::size_t stack_count = 0;          // [owner]
 
   timer_set timers;
+  parts::reader_slots<reader_marks> readers;  // of shared_mutexes
   counters figures;
 };
 

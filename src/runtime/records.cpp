@@ -11,7 +11,7 @@ namespace sley::rt {
 namespace {
 
 parts::permanent_memory memory;
-detail::lock machines_lock;
+detail::lock machines_lock{detail::lock_rank::machines};
 machine* unused_machines = nullptr;  // [lock: machines_lock]
 //   RC-1  A slab is complete before others find it: store_release in make_slab <-> load_acquire in
 //         first_slab.
@@ -58,7 +58,9 @@ goroutine* take_record(machine* m) noexcept {
   } else {
     g = take_shared_record();
   }
-  if (g != nullptr && g->status.get() == parts::status::dead) {
+  if (g == nullptr) return nullptr;
+  g->reader_slot = nullptr;
+  if (g->status.get() == parts::status::dead) {
     g->status.transition(parts::status::dead, parts::status::idle);
   }
   return g;

@@ -44,6 +44,7 @@ struct seen {
   std::int64_t still_from_ns = 0;  // when this call and this count of switches were
   std::int64_t cpu_ns = -1;        // of the thread; -1: not asked
   bool is_flagged = false;         // has been told that its slice is over
+  std::int64_t flag_cpu_ns = -1;   // of the thread, when it was
   // The last thing that happened here was that it was taken from a call. While calls do nothing but
   // last, more threads are needed, and the next one is not waited for.
   bool calls_last = false;
@@ -121,13 +122,24 @@ bool take_from_sleeper(processor* p, machine* m, seen& s, std::int64_t now_ns) n
   return false;
 }
 
+// Has the thread been on a CPU since it was flagged? If not, the signal would bring nothing, and
+// make a system call fail that the thread has come to the end of.
+bool has_run_since_flag(const machine* m, const seen& s) noexcept {
+  const std::int64_t cpu_ns = platform::thread_cpu_ns(m->thread_id.load_relaxed());
+  return cpu_ns < 0 || cpu_ns != s.flag_cpu_ns;
+}
+
 // The time slice is over: the flag first, then the signal. Returns when to look again.
 std::int64_t preempt(machine* m, seen& s, std::int64_t now_ns) noexcept {
   m->border.raise(border::preempt);
-  if (std::exchange(s.is_flagged, true) && debug_options().async_preempt) {
-    if (sched.idle_machine_count.load_relaxed() == 0) request_thread();  // who would go on?
-    interrupt(m);
+  if (!std::exchange(s.is_flagged, true)) {
+    s.flag_cpu_ns = platform::thread_cpu_ns(m->thread_id.load_relaxed());
+    return now_ns + signal_after_ns;
   }
+  if (!debug_options().async_preempt) return now_ns + signal_after_ns;
+  if (!has_run_since_flag(m, s)) return now_ns + 10 * signal_after_ns;
+  if (sched.idle_machine_count.load_relaxed() == 0) request_thread();  // who would go on?
+  interrupt(m);
   return now_ns + signal_after_ns;
 }
 
@@ -153,7 +165,8 @@ bool is_still(const processor* p, const machine* m, const seen& s) noexcept {
 bool take_if_blocked(processor* p, machine* m, seen& s, std::int64_t now_ns) noexcept {
   if (!is_still(p, m, s)) {
     note_progress(p, m, s, now_ns);
-    return s.calls_last && s.call != 0 && is_wanted(p) && try_take_from_call(p, m, s.call);
+    const bool is_due = (s.calls_last && is_wanted(p)) || !platform::stays_in_call();
+    return s.call != 0 && is_due && try_take_from_call(p, m, s.call);
   }
   if (now_ns - s.still_from_ns < take_after_ns) return false;
   return s.call != 0 ? take_from_call(p, m, s, now_ns) : take_from_sleeper(p, m, s, now_ns);

@@ -34,7 +34,7 @@ struct sched_state {
   detail::atomic<std::uint32_t> made_procs;  // [atomic PC-1]
   detail::atomic<std::uint32_t> coarse_s;    // seconds since boot, as sysmon saw them last
 
-  detail::lock lock;
+  detail::lock lock{detail::lock_rank::scheduler};
   processor* idle_processors = nullptr;              // [lock: lock] last in, first out
   machine* idle_machines = nullptr;                  // [lock: lock] last in, first out
   detail::atomic<std::uint32_t> idle_machine_count;  // changed under lock; read as a figure, TH-1
@@ -56,13 +56,16 @@ struct sched_state {
   detail::atomic<bool> in_run;                // somebody waits in run()
   detail::atomic<bool> has_forked;            // this is the child of a fork
 
-  // The machine that sleeps until an event or the next timer, or looks for events, if any.
+  // The machine that sleeps until an event or the next timer, if any.
   //   PL-1  The poller says how long it sleeps and then looks at all timers again; who arms a timer
   //         publishes it and then looks how long the poller sleeps: store_relaxed(poll_until_ns) +
   //         heavy barrier in poll <-> light barrier + load_relaxed in timer_armed.
   //   PL-2  One poller at a time, and each after the one before: cas_acq_rel to true in
   //         claim_poller <-> cas_acq_rel to false in give_up_poller.
+  //   PL-3  One at a time looks for events without waiting: exchange_acquire and store_release in
+  //         poll_now. Nothing else is handed over.
   detail::atomic<bool> has_poller;                // [atomic PL-2]
+  detail::atomic<bool> is_polling_now;            // [atomic PL-3]
   detail::atomic<std::int64_t> poll_until_ns{0};  // [atomic PL-1] 0: nobody polls
   detail::atomic<std::uint32_t> polls;            // relaxed: sysmon sees whether anybody does
 

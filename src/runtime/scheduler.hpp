@@ -167,7 +167,8 @@ void wake_sysmon() noexcept;   // any thread, also in a signal handler
 struct procs_setting;
 void make_processors(const procs_setting& setting) noexcept;  // at boot
 void serve_resize_requests() noexcept;                        // [sysmon]
-void follow_automatic_procs() noexcept;                       // [sysmon]
+bool is_resize_requested() noexcept;
+void follow_automatic_procs() noexcept;  // [sysmon]
 
 // ---- deadlock.cpp ----
 void look_for_deadlock() noexcept;  // [sysmon] does not return if there is one

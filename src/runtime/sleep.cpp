@@ -38,6 +38,7 @@ void sleep_until(std::int64_t until_ns) {
     return;
   }
   sleeper s;
+  s.is_only_popped = true;
   s.fire = &wake_sleeper;
   s.g = m->g;
   s.until_ns = until_ns;

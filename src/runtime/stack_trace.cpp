@@ -17,8 +17,6 @@ namespace sley::rt {
 
 namespace {
 
-constexpr std::int64_t patience_ns = 200'000'000;
-constexpr std::int64_t look_again_ns = 100'000;
 constexpr std::size_t room_for_unwinder = 12 * 1024;
 
 _Unwind_Reason_Code add_frame(_Unwind_Context* context, void* arg) {
@@ -98,13 +96,13 @@ bool ask_thread(machine* m, stack_trace& trace) noexcept {
     m->trace_to.exchange_acq_rel(nullptr, "TC-1");
     return false;
   }
-  const std::int64_t until_ns = platform::monotonic_ns() + patience_ns;
+  const std::int64_t until_ns = platform::monotonic_ns() + answer_within_ns;
   while (!trace.is_done.load_acquire("TC-1")) {
     if (platform::monotonic_ns() > until_ns) {
       // Either it has not begun, and will not, or it is at work right now and done in a moment.
       if (m->trace_to.exchange_acq_rel(nullptr, "TC-1") != nullptr) return false;
     }
-    platform::sleep_ns(look_again_ns);
+    platform::sleep_ns(look_for_answer_ns);
   }
   return true;
 }

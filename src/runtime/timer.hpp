@@ -26,23 +26,25 @@ struct timer : parts::heap_place {
   goroutine* (*fire)(timer* t, std::int64_t now_ns) noexcept = nullptr;
   std::int64_t period_ns = 0;  // [lock: the heap's] 0: once
   // The heap that it is in, or was in last.  [atomic TM-1]
-  //   TM-1  A timer is changed only under the lock of the heap it names, and names another heap
-  //         only while it is in none: store_release in add <-> load_acquire in remove, which looks
-  //         again once it has the lock.
+  //   TM-1  A timer is changed only under the lock of the heap it names, and once it has been added
+  //         it names another only under both locks: store_release where that changes <->
+  //         load_acquire in timer_hold, which looks again once it has the lock.
   detail::atomic<processor*> home;
 };
 
 // The timers of one processor.
 struct timer_set {
-  detail::lock lock;
+  detail::lock lock{detail::lock_rank::timers};
   parts::timer_heap heap;  // [lock: lock]
+  bool is_closed = false;  // [lock: lock] the processor is gone, and nobody looks here
   // The time of the first timer, `never` if there is none. Written under the lock; read without, by
   // the owner (a moment early or late does not matter) and by who is about to sleep: those have a
   // heavy barrier before (WG-1), as adding a timer is publishing work.
   detail::atomic<std::int64_t> first_ns{never};
 };
 
-// Arms a timer that is in no heap. False, and nothing happened, if there is no memory.
+// Arms a timer that is in no heap and that nobody else uses. False, and nothing happened, if there
+// is no memory.
 [[nodiscard]] bool add_timer(timer* t, std::int64_t when_ns) noexcept;
 
 // Disarms it. True if it was armed. After it returns the timer's function is not running, nor will
@@ -53,8 +55,10 @@ bool remove_timer(timer* t) noexcept;
 // from.
 void insert_again(timer* t, std::int64_t when_ns) noexcept;
 
-// All timers of one processor to another, which has to be looked at then.
-void move_timers(processor* from, processor* to) noexcept;
+// A processor goes: all its timers to the first one, which has to be looked at then. It is there
+// again.
+void close_timers(processor* p) noexcept;
+void open_timers(processor* p) noexcept;
 
 // Runs what is due on p's heap, reading the clock only if there are timers. True if anything ran.
 bool run_due_timers(processor* p) noexcept;

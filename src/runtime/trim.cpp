@@ -26,7 +26,7 @@ namespace sley::rt {
 namespace {
 
 constexpr std::uint32_t wait_at_least_s = 5;
-constexpr std::size_t looks_at_once = 65'536;
+constexpr std::size_t stacks_at_once = 65'536;
 constexpr std::size_t trims_at_once = 5'000;
 constexpr std::size_t batch_size = 64;
 // Below the saved stack pointer, what the ABI allows a function to use.
@@ -76,7 +76,7 @@ class trimmer {
     std::size_t looks = 0;
     goroutine* batch[batch_size];
     std::size_t size = 0;
-    while (looks < looks_at_once && trims < trims_at_once) {
+    while (looks < stacks_at_once && trims < trims_at_once) {
       goroutine* g = next();
       if (g == nullptr) break;
       ++looks;

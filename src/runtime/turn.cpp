@@ -29,6 +29,7 @@ void sleep_until_turn(machine* m, goroutine* g) noexcept {
   g->status.transition(parts::status::runnable, parts::status::running);
   if (m->next_p == nullptr) return;  // release_interrupted() has said that it has none
   acquire_p(m, m->next_p);
+  m->border.lower(parts::border::preempt);  // the slice that was to end has ended
   count(m->p->figures.switches);
 }
 

@@ -105,6 +105,7 @@ void construct_processors(std::uint32_t count) noexcept {
 }
 
 void add_processor(std::uint32_t id) noexcept {
+  open_timers(&sched.processors[id]);
   detail::lock_guard guard(sched.lock);
   push_idle(&sched.processors[id]);
   sched.gate.add_idle(1);
@@ -130,7 +131,7 @@ void remove_processor(std::uint32_t id) noexcept {
     sched.gate.remove_idle(1);
   }
   sched.queue.prepend(take_queue(p));
-  move_timers(p, &sched.processors[0]);
+  close_timers(p);
   flush_stacks(p);
   detail::lock_guard guard(sched.lock);
   sched.dead.append(std::move(p->dead));
@@ -203,6 +204,11 @@ void serve_resize_requests() noexcept {
                           : static_cast<std::uint32_t>(std::min(r->wanted, most)));
     ready_from_outside(r->g);
   }
+}
+
+bool is_resize_requested() noexcept {
+  detail::lock_guard guard(sched.lock);
+  return first_request != nullptr;
 }
 
 void follow_automatic_procs() noexcept {

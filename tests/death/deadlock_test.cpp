@@ -32,7 +32,7 @@ namespace {
 using std::chrono::steady_clock;
 
 // On a machine that has other things to do; alone it takes a fifth of a second.
-constexpr auto detector_limit = sley_test::under_asan || sley_test::under_chaos ? 20s : 10s;
+constexpr auto detector_limit = sley_test::patience / 2;
 
 std::int64_t now_ns() {
   return std::chrono::nanoseconds(steady_clock::now().time_since_epoch()).count();

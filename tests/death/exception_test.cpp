@@ -40,6 +40,7 @@ CHILD_MAIN(throws) {
   return wait_for_the_end([] { throw_from_here(); });
 }
 
+// E7, TestPanicTraceback (for TestMainGoroutineID see conformance/run_test.cpp)
 TEST(uncaught_exception, prints_the_goroutine_its_name_and_what_and_aborts) {
   const auto child = run_child("throws");
   EXPECT_EQ(child.signal, SIGABRT) << child;
@@ -124,6 +125,32 @@ TEST(uncaught_exception, needs_no_run_to_be_reported) {
   EXPECT_EQ(child.signal, SIGABRT) << child;
   EXPECT_NE(child.err.find("started-by-thread"), std::string::npos) << child;
   EXPECT_NE(child.err.find("boom-42"), std::string::npos) << child;
+}
+
+// What it says yields, waits, writes and throws within.
+class talkative final : public std::exception {
+ public:
+  const char* what() const noexcept override {
+    sley::this_goroutine::yield();
+    sley::this_goroutine::sleep_for(std::chrono::milliseconds(1));
+    std::fputs("being asked\n", stderr);
+    try {
+      throw std::runtime_error("another one");
+    } catch (const std::runtime_error&) {
+    }
+    return "talkative-43";
+  }
+};
+
+CHILD_MAIN(throws_what_is_talkative) {
+  return wait_for_the_end([] { throw talkative(); });
+}
+
+// E10, TestPanicDeadlockGosched, TestPanicDeadlockSyscall, TestPanicLoop, TestPanicWhilePanicking
+TEST(uncaught_exception, may_use_the_library_when_it_is_asked_what_it_is) {
+  const auto child = run_child("throws_what_is_talkative");
+  EXPECT_EQ(child.signal, SIGABRT) << child;
+  EXPECT_NE(child.err.find("talkative-43"), std::string::npos) << child;
 }
 
 CHILD_MAIN(throws_while_others_do) {

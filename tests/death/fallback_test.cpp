@@ -150,7 +150,7 @@ CHILD_MAIN(is_refused_both) {
 }
 
 TEST(fallback, while_nothing_is_refused_hogs_and_sleepers_stall_nobody_and_nothing_is_said) {
-  const auto child = run_child("is_refused_nothing", {}, 20s);
+  const auto child = run_child("is_refused_nothing");
   if (child.status == skipped) GTEST_SKIP() << "seccomp is refused";
   EXPECT_EQ(child.status, 7) << child;
   EXPECT_EQ(child.err, "") << child;
@@ -164,14 +164,14 @@ TEST(fallback, without_membarrier_both_sides_pay_for_the_barrier_and_one_line_sa
 }
 
 TEST(fallback, without_membarrier_hogs_and_sleepers_stall_nobody_either) {
-  const auto child = run_child("is_refused_membarrier", {}, 20s);
+  const auto child = run_child("is_refused_membarrier");
   if (child.status == skipped) GTEST_SKIP() << "seccomp is refused";
   EXPECT_EQ(child.status, 7) << child;
   sley_test::expect_one_line(child, "membarrier");
 }
 
 TEST(fallback, without_the_cpu_clocks_of_threads_hogs_and_sleepers_stall_nobody_either) {
-  const auto child = run_child("is_refused_cpu_clocks", {}, 20s);
+  const auto child = run_child("is_refused_cpu_clocks");
   if (child.status == skipped) GTEST_SKIP() << "seccomp is refused";
   EXPECT_EQ(child.status, 7) << child;
   // The system has other ways to say whether a thread sleeps: perhaps there is nothing to tell.
@@ -179,7 +179,7 @@ TEST(fallback, without_the_cpu_clocks_of_threads_hogs_and_sleepers_stall_nobody_
 }
 
 TEST(fallback, without_both_hogs_and_sleepers_stall_nobody_either) {
-  const auto child = run_child("is_refused_both", {}, 20s);
+  const auto child = run_child("is_refused_both");
   if (child.status == skipped) GTEST_SKIP() << "seccomp is refused";
   EXPECT_EQ(child.status, 7) << child;
   EXPECT_EQ(occurrences(child.err, "membarrier"), 1) << child;

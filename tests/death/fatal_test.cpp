@@ -102,7 +102,7 @@ CHILD_MAIN(many_unlock_at_once) {
 
 TEST(fatal_error, ends_the_process_whatever_the_others_do) {
   for (int i = 0; i < rounds(5); ++i) {
-    const auto child = run_child("unlocks_while_all_allocate", {}, 20s);
+    const auto child = run_child("unlocks_while_all_allocate");
     ASSERT_EQ(child.status, 2) << child;
     ASSERT_EQ(occurrences(child.err, "fatal error: "), 1) << child;
   }
@@ -111,7 +111,7 @@ TEST(fatal_error, ends_the_process_whatever_the_others_do) {
 // The others do not end the process while the first one speaks.
 TEST(fatal_error, of_many_at_once_is_shown_to_the_end) {
   for (int i = 0; i < rounds(5); ++i) {
-    const auto child = run_child("many_unlock_at_once", {}, 20s);
+    const auto child = run_child("many_unlock_at_once");
     ASSERT_EQ(child.status, 2) << child;
     ASSERT_GE(occurrences(child.err, "fatal error: "), 1) << child;
     const auto shown = goroutines_in(child.err);

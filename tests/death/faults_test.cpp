@@ -206,7 +206,7 @@ TEST(faults, a_limit_of_threads_is_survived_and_its_end_noticed) {
   // At the same time, for they take some.
   std::vector<std::thread> threads;
   for (limited& one : all) {
-    threads.emplace_back([&one] { one.child = run_child(one.name, one.environment, 20s); });
+    threads.emplace_back([&one] { one.child = run_child(one.name, one.environment); });
   }
   for (auto& thread : threads) thread.join();
   int tried = 0;

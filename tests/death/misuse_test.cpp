@@ -1,10 +1,13 @@
 // Misuse that Go calls fatal: it cannot be recovered from, so the process ends and says why. H5 of
-// the list of Go's tests (TestMutexMisuse), and what leads into a wait that cannot end.
+// the list of Go's tests (TestMutexMisuse), and what is destroyed while somebody needs it.
 #include "support/child.hpp"
 #include "support/harness.hpp"
 
+#include <chrono>
 #include <cstdlib>
 #include <exception>
+#include <mutex>
+#include <shared_mutex>
 #include <string>
 #include <vector>
 
@@ -113,7 +116,81 @@ CHILD_MAIN(unlocks_an_unlocked_recursive_mutex) {
   return 4;
 }
 
+CHILD_MAIN(destroys_a_condition_variable_that_is_waited_for) {
+  return sley::run([] {
+    sley::mutex m;
+    {
+      sley::condition_variable changed;
+      sley_test::go_until_parked([&] {
+        std::unique_lock lock(m);
+        changed.wait(lock);
+      });
+    }
+    return 4;
+  });
+}
+
+TEST(misuse, destroying_a_condition_variable_that_is_waited_for_is_fatal) {
+  const auto child = sley_test::run_child("destroys_a_condition_variable_that_is_waited_for");
+  EXPECT_EQ(child.status, 2) << child;
+  EXPECT_NE(child.err.find("destroyed while somebody waits for it"), std::string::npos) << child;
+}
+
+namespace {
+
+// A program that ends while goroutines hold or wait for what its static objects are.
+struct shared_things {
+  sley::mutex m;
+  sley::recursive_mutex recursive;
+  sley::shared_mutex shared;
+  sley::condition_variable changed;
+  sley::wait_group group;
+  sley::binary_semaphore semaphore{0};
+  sley::latch latch{1};
+  sley::once_flag once;
+};
+
+}  // namespace
+
+CHILD_MAIN(ends_with_goroutines_at_static_objects) {
+  static shared_things all;
+  return sley::run([] {
+    all.group.add(1);
+    for (int i = 0; i < 2; ++i) sley_test::go_until_parked([] { all.group.wait(); });
+    sley_test::go_until_parked([] { all.semaphore.acquire(); });
+    sley_test::go_until_parked([] { all.latch.wait(); });
+    sley_test::go_until_parked([] {
+      const std::lock_guard guard(all.recursive);
+      const std::shared_lock shared(all.shared);
+      std::unique_lock lock(all.m);
+      all.changed.wait(lock);
+    });
+    sley_test::go_until_parked([] { sley::call_once(all.once, [] { sley::block_forever(); }); });
+    sley_test::go_until_parked([] { sley::call_once(all.once, [] {}); });
+    sley_test::go_until_parked([] { all.shared.lock(); });
+    sley_test::go_until_parked([] {
+      all.m.lock();
+      sley::block_forever();
+    });
+    sley_test::go_until_parked([] { all.m.lock(); });
+    return 7;
+  });
+}
+
+TEST(misuse, a_program_may_end_while_goroutines_wait_at_its_static_objects) {
+  const auto child = sley_test::run_child("ends_with_goroutines_at_static_objects");
+  EXPECT_EQ(child.status, 7) << child;
+}
+
 #ifdef SLEY_DEBUG_CHECKS
+CHILD_MAIN(destroys_a_locked_mutex) {
+  return sley::run([] {
+    sley::mutex m;
+    m.lock();
+    return 4;
+  });
+}
+
 CHILD_MAIN(destroys_a_locked_shared_mutex) {
   return sley::run([] {
     sley::shared_mutex m;
@@ -130,10 +207,71 @@ CHILD_MAIN(destroys_a_locked_recursive_mutex) {
 
 TEST(misuse, destroying_a_locked_mutex_is_fatal_in_debug_builds) {
   for (const auto& child :
-       run_children({"destroys_a_locked_shared_mutex", "destroys_a_locked_recursive_mutex"})) {
-    EXPECT_TRUE(child.failed()) << child;
+       run_children({"destroys_a_locked_mutex", "destroys_a_locked_shared_mutex",
+                     "destroys_a_locked_recursive_mutex"})) {
+    EXPECT_EQ(child.status, 2) << child;
     EXPECT_NE(child.err.find("destroyed while it is locked"), std::string::npos) << child;
   }
+}
+
+namespace {
+
+// Destroys a T, made from the arguments, while a goroutine waits in wait(T&).
+template <class T, class F, class... Args>
+int destroy_under(F wait, Args... args) {
+  return sley::run([&] {
+    T object(args...);
+    sley_test::go_until_parked([&] { wait(object); });
+    return 4;
+  });
+}
+
+}  // namespace
+
+CHILD_MAIN(destroys_a_semaphore_that_is_waited_for_with_a_deadline) {
+  return destroy_under<sley::binary_semaphore>(
+      [](auto& s) { (void)s.try_acquire_for(std::chrono::hours(1)); }, 0);
+}
+CHILD_MAIN(destroys_a_latch_that_is_waited_for) {
+  return destroy_under<sley::latch>([](auto& l) { l.wait(); }, 1);
+}
+CHILD_MAIN(destroys_a_barrier_that_is_waited_for) {
+  return destroy_under<sley::barrier<>>([](auto& b) { b.arrive_and_wait(); }, 2);
+}
+CHILD_MAIN(destroys_a_once_flag_that_is_waited_for) {
+  return sley::run([] {
+    sley::once_flag flag;
+    sley_test::go_until_parked([&] { sley::call_once(flag, [] { sley::block_forever(); }); });
+    sley_test::go_until_parked([&] { sley::call_once(flag, [] {}); });
+    return 4;
+  });
+}
+TEST(misuse, destroying_what_is_waited_for_is_fatal_in_debug_builds) {
+  for (const auto& child :
+       run_children({"destroys_a_semaphore_that_is_waited_for_with_a_deadline",
+                     "destroys_a_latch_that_is_waited_for", "destroys_a_barrier_that_is_waited_for",
+                     "destroys_a_once_flag_that_is_waited_for"})) {
+    EXPECT_EQ(child.status, 2) << child;
+    EXPECT_NE(child.err.find("destroyed while somebody waits for it"), std::string::npos) << child;
+  }
+}
+
+// With another reader in, the count alone would not show it.
+CHILD_MAIN(unlocks_shared_what_another_has_locked) {
+  return sley::run([] {
+    sley::shared_mutex m;
+    m.lock_shared();
+    sley::wait_group group;
+    group.go([&m] { m.unlock_shared(); });
+    group.wait();
+    return 4;
+  });
+}
+
+TEST(misuse, unlocking_another_ones_shared_lock_is_fatal_in_debug_builds) {
+  const auto child = sley_test::run_child("unlocks_shared_what_another_has_locked");
+  EXPECT_EQ(child.status, 2) << child;
+  EXPECT_NE(child.err.find("by one that has not locked it"), std::string::npos) << child;
 }
 #endif
 

@@ -5,12 +5,15 @@
 #include "support/harness.hpp"
 #include "support/threads.hpp"
 
+#include <sley/net.hpp>
+
 #include <chrono>
 #include <csignal>
 #include <cstddef>
 #include <ctime>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -160,6 +163,19 @@ CHILD_MAIN(goroutines_wait_after_the_run) {
   sleep_in_the_kernel(quiet);
   return status;
 }
+// E14, TestNetpollDeadlock: the poller has been started for what has failed.
+CHILD_MAIN(ends_after_a_failed_dial) {
+  try {
+    sley::net::tcp_stream::connect("127.0.0.1:1");
+    return 3;
+  } catch (const std::system_error&) {
+  }
+  return run([] {
+    sley::go([] {});
+    this_goroutine::yield();
+    return 7;
+  });
+}
 CHILD_MAIN(waits_for_a_timer_of_the_c_library) {
   static const auto* c = new chan<int>;
   sigevent event = {};
@@ -191,7 +207,8 @@ TEST(no_deadlock, is_seen_where_something_still_can_run) {
                                     "goroutines_wait_for_a_foreign_main",
                                     "a_foreign_main_waits_with_a_timeout",
                                     "a_foreign_main_waits_for_a_sleeper",
-                                    "goroutines_wait_after_the_run"};
+                                    "goroutines_wait_after_the_run",
+                                    "ends_after_a_failed_dial"};
   if (!sley_test::under_sanitizer) names.emplace_back("waits_for_a_timer_of_the_c_library");
   const auto children = sley_test::run_children(names);
   for (std::size_t i = 0; i < names.size(); ++i) {

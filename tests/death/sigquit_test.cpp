@@ -157,8 +157,8 @@ CHILD_MAIN(counts_goroutines) {
       });
     }
     // Those that have done their last visible thing still have to end.
-    (void)sley_test::eventually([] { return begun == 50 && sley::runtime::num_goroutines() == 51; },
-                                5s);
+    (void)sley_test::eventually(
+        [] { return begun == 50 && sley::runtime::num_goroutines() == 51; });
     std::printf("%zu\n", sley::runtime::num_goroutines());
     std::fflush(stdout);
     quit_soon(begun, 50);
@@ -178,7 +178,7 @@ TEST(sigquit, shows_as_many_goroutines_as_there_are) {
 CHILD_MAIN(quits_itself) {
   return run([] {
     ::kill(::getpid(), SIGQUIT);
-    this_goroutine::sleep_for(20s);
+    this_goroutine::sleep_for(sley_test::patience);
     return 3;
   });
 }
@@ -200,20 +200,20 @@ CHILD_MAIN(quits_while_all_sleep) {
     const itimerspec once = {{0, 0}, {0, 50'000'000}};
     if (timer_create(CLOCK_MONOTONIC, &event, &timer) != 0) return 4;
     if (timer_settime(timer, 0, &once, nullptr) != 0) return 5;
-    this_goroutine::sleep_for(20s);
+    this_goroutine::sleep_for(sley_test::patience);
     return 3;
   });
 }
 CHILD_MAIN(quits_after_the_run) {
   run([] { sley::go([] { sley::block_forever(); }); });
   ::kill(::getpid(), SIGQUIT);
-  ::sleep(20);
+  ::sleep(sley_test::patience.count());
   return 3;
 }
 CHILD_MAIN(quits_on_its_thread) {
   return run(on_this_thread, [] {
     ::kill(::getpid(), SIGQUIT);
-    this_goroutine::sleep_for(20s);
+    this_goroutine::sleep_for(sley_test::patience);
     return 3;
   });
 }
@@ -239,7 +239,7 @@ TEST(sigquit, ends_the_process_whatever_it_does) {
   for (const char* name :
        {"quits_itself", "quits_a_computing_one", "quits_while_all_sleep", "quits_after_the_run",
         "quits_on_its_thread", "quits_while_all_allocate", "quits_several_times_at_once"}) {
-    const auto child = run_child(name, {}, 20s);
+    const auto child = run_child(name);
     EXPECT_EQ(child.status, 2) << name << ": " << child;
     EXPECT_EQ(child.err.rfind("SIGQUIT: quit\n", 0), 0u) << name << ": " << child;
     EXPECT_EQ(occurrences(child.err, "SIGQUIT: quit\n"), 1) << name << ": " << child;

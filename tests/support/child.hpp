@@ -7,6 +7,8 @@
 // be used in a goroutine: waiting for the child blocks the thread.
 #pragma once
 
+#include "support/conditions.hpp"
+
 #include <chrono>
 #include <ostream>
 #include <string>
@@ -33,11 +35,11 @@ using environment = std::vector<std::pair<std::string, std::string>>;
 
 // Runs the child with additions to the environment, and waits until it has ended or is out of time.
 child_result run_child(const std::string& name, const environment& additions = {},
-                       std::chrono::seconds limit = std::chrono::seconds(50));
+                       std::chrono::seconds limit = patience);
 
 // Runs them all at the same time, each with this limit.
 std::vector<child_result> run_children(const std::vector<std::string>& names,
-                                       std::chrono::seconds limit = std::chrono::seconds(50));
+                                       std::chrono::seconds limit = patience);
 
 // What the main function of a child returns that has used EXPECTs: 7, or 3 if one has failed.
 int verdict();

@@ -1,5 +1,8 @@
-// Connected pairs of sockets, and bytes for them.
+// Connected pairs of sockets, and bytes for them. Where a function takes any stream, it may be one
+// of TLS as well.
 #pragma once
+
+#include "support/harness.hpp"
 
 #include <sley/net.hpp>
 
@@ -11,6 +14,7 @@
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <vector>
 
 namespace sley_test {
 
@@ -31,7 +35,8 @@ inline tcp_pair connect_tcp() {
 }
 
 // As many bytes as there are until the end of the stream.
-inline std::string read_to_end(const sley::net::stream& s) {
+template <class Stream>
+std::string read_to_end(const Stream& s) {
   std::string all;
   char buffer[4096];
   while (const std::size_t n = s.read_some(std::as_writable_bytes(std::span(buffer)))) {
@@ -40,14 +45,35 @@ inline std::string read_to_end(const sley::net::stream& s) {
   return all;
 }
 
-inline std::string read_exactly(const sley::net::stream& s, std::size_t size) {
+template <class Stream>
+std::string read_exactly(const Stream& s, std::size_t size) {
   std::string got(size, ' ');
   s.read_exactly(std::as_writable_bytes(std::span(got)));
   return got;
 }
 
+// Sends back what comes, until the end.
+inline void echo(const sley::net::stream& s) {
+  std::byte buffer[16 * 1024];
+  while (const std::size_t n = s.read_some(buffer)) s.write_all(std::span(buffer).first(n));
+}
+
+// Sends so many random bytes to an echo, and expects them back. One side writes while the other
+// reads, for a large message does not fit into the sockets.
+inline void exchange(const sley::net::stream& s, random_source& random, std::size_t bytes) {
+  std::vector<std::byte> sent(bytes);
+  for (std::byte& b : sent) b = static_cast<std::byte>(random());
+  sley::wait_group writing;
+  writing.go([&] { s.write_all(sent); });
+  std::vector<std::byte> got(sent.size());
+  s.read_exactly(got);
+  writing.wait();
+  EXPECT_TRUE(got == sent) << sent.size() << " bytes";
+}
+
 // What a read of one byte reports.
-inline std::error_code read_error(const sley::net::stream& s) {
+template <class Stream>
+std::error_code read_error(const Stream& s) {
   std::error_code error;
   std::array<std::byte, 1> byte;
   s.read_some(byte, error);

@@ -5,10 +5,12 @@
 //   FOREIGN_TEST(chan, ...) { ... }                      the body runs on a plain thread
 //
 // Both check at their end that as many goroutines are alive as at their start. A watchdog ends the
-// process if a test takes over a minute. The output of a failed test ends with the command that
-// runs it again. EXPECT_* may be used in any goroutine, ASSERT_* only leave the function they
+// process if a test takes over three minutes. The output of a failed test ends with the command
+// that runs it again. EXPECT_* may be used in any goroutine, ASSERT_* only leave the function they
 // stand in.
 #pragma once
+
+#include "support/conditions.hpp"
 
 #include <sley/sley.hpp>
 
@@ -24,38 +26,6 @@ namespace sley_test {
 
 using namespace std::chrono_literals;
 
-#if defined(__SANITIZE_ADDRESS__)
-inline constexpr bool under_asan = true;
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-inline constexpr bool under_asan = true;
-#else
-inline constexpr bool under_asan = false;
-#endif
-#else
-inline constexpr bool under_asan = false;
-#endif
-
-#if defined(__SANITIZE_THREAD__)
-inline constexpr bool under_tsan = true;
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-inline constexpr bool under_tsan = true;
-#else
-inline constexpr bool under_tsan = false;
-#endif
-#else
-inline constexpr bool under_tsan = false;
-#endif
-
-#ifdef SLEY_CHAOS
-inline constexpr bool under_chaos = true;
-#else
-inline constexpr bool under_chaos = false;
-#endif
-
-inline constexpr bool under_sanitizer = under_asan || under_tsan;
-
 // `normally` repetitions, or a tenth of that in builds that are many times slower.
 constexpr int rounds(int normally) {
   if (!under_sanitizer && !under_chaos) return normally;
@@ -64,7 +34,7 @@ constexpr int rounds(int normally) {
 
 // Yields until the predicate holds. False if it does not within the limit.
 template <class Predicate>
-[[nodiscard]] bool eventually(Predicate predicate, std::chrono::nanoseconds limit = 10s) {
+[[nodiscard]] bool eventually(Predicate predicate, std::chrono::nanoseconds limit = patience) {
   const auto deadline = std::chrono::steady_clock::now() + limit;
   while (!predicate()) {
     if (std::chrono::steady_clock::now() > deadline) return predicate();

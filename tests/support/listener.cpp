@@ -23,7 +23,7 @@ namespace {
 
 // A stress test that is asked to run for long may do so.
 std::chrono::seconds time_limit() {
-  const std::chrono::seconds usual(under_sanitizer ? 100 : 60);
+  constexpr std::chrono::seconds usual = 2 * patience;
   return std::getenv("SLEY_STRESS_SECONDS") == nullptr ? usual : usual + stress_duration();
 }
 

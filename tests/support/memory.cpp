@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <string>
 
 namespace sley_test {
@@ -25,6 +27,12 @@ std::size_t kilobytes(const char* path, const std::string& name) {
 std::size_t available_memory() { return kilobytes("/proc/meminfo", "MemAvailable:") * 1024; }
 
 std::size_t resident_memory() { return kilobytes("/proc/self/status", "VmRSS:") * 1024; }
+
+// The one that lists them is not counted.
+int open_descriptors() {
+  const auto all = std::filesystem::directory_iterator("/proc/self/fd");
+  return static_cast<int>(std::distance(begin(all), end(all))) - 1;
+}
 
 int as_many_as_fit(int wanted, std::size_t bytes_each) {
   const std::size_t fitting = available_memory() / 2 / bytes_each;

@@ -1,4 +1,4 @@
-// How much memory there is, and how much of it this process has.
+// How much memory there is, how much of it this process has, and how many descriptors.
 #pragma once
 
 #include <cstddef>
@@ -10,6 +10,9 @@ std::size_t available_memory();
 
 // What this process has in memory (VmRSS of /proc/self/status), in bytes.
 std::size_t resident_memory();
+
+// The number of this process's open descriptors.
+int open_descriptors();
 
 // As many things of a size as wanted, or as many as fit into half of what is available; says so on
 // stdout if that is fewer.

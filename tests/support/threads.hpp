@@ -1,6 +1,8 @@
 // What tests do with the thread they are on, and what they want to know of threads.
 #pragma once
 
+#include "support/conditions.hpp"
+
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -24,8 +26,7 @@ inline std::uint64_t xorshift(std::uint64_t x, int steps) {
 
 // Computes until the predicate holds. False if it does not within the limit.
 template <class Predicate>
-[[nodiscard]] bool spin_until(Predicate predicate,
-                              std::chrono::nanoseconds limit = std::chrono::seconds(20)) {
+[[nodiscard]] bool spin_until(Predicate predicate, std::chrono::nanoseconds limit = patience) {
   const auto deadline = std::chrono::steady_clock::now() + limit;
   while (!predicate()) {
     if (std::chrono::steady_clock::now() > deadline) return false;

@@ -51,6 +51,18 @@ inline std::string get(std::string_view target, std::string_view more = {}) {
   return "GET " + std::string(target) + " HTTP/1.1\r\nHost: test\r\n" + std::string(more) + "\r\n";
 }
 
+inline std::string post(std::string_view headers, std::string_view body) {
+  return "POST /p HTTP/1.1\r\nHost: test\r\n" + std::string(headers) + "\r\n" + std::string(body);
+}
+
+// Handlers.
+inline void hello(sley::http::request&, sley::http::response& out) {
+  out.send(200, "text/plain", "hello");
+}
+inline void echo_body(sley::http::request& in, sley::http::response& out) {
+  out.send(200, "text/plain", in.body().read_all());
+}
+
 // Up to the end of a head.
 inline std::string read_head(const sley::net::stream& s) {
   std::string head;

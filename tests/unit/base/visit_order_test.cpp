@@ -1,5 +1,5 @@
 // Aim: a thief looks at every processor once, from any start, in more than one order. Method: all
-// starts and steps for all counts. Answers Go's TestStealOrder.
+// starts and steps for all counts. Answers C16, Go's TestStealOrder.
 #include "base/visit_order.hpp"
 
 #include <gtest/gtest.h>

@@ -30,6 +30,27 @@ std::int64_t own_cpu_time_ns() {
   return t.tv_sec * 1'000'000'000 + t.tv_nsec;
 }
 
+#ifdef SLEY_DEBUG_CHECKS
+TEST(lock_death_test, taken_out_of_order_ends_the_process) {
+  using detail::lock_rank;
+  const auto take = [](lock_rank first, lock_rank second) {
+    detail::lock a{first}, b{second};
+    a.acquire();
+    b.acquire();
+    b.release();
+    a.release();
+  };
+  take(lock_rank::timers, lock_rank::channel);
+  take(lock_rank::channel, lock_rank::channel);
+  take(lock_rank::none, lock_rank::timers);
+  take(lock_rank::memory, lock_rank::none);
+  EXPECT_DEATH(take(lock_rank::channel, lock_rank::timers),
+               "sley: a lock of rank timers is taken under one of rank channel");
+  EXPECT_DEATH(take(lock_rank::scheduler, lock_rank::scheduler),
+               "sley: a lock of rank scheduler is taken under one of rank scheduler");
+}
+#endif
+
 TEST(lock, threads_exclude_each_other) {
   constexpr int threads = 4;
   constexpr int rounds = 50'000;

@@ -24,6 +24,7 @@ struct element {
 using queue = sley::parts::run_queue<element, capacity>;
 using slot = sley::parts::next_slot<element>;
 
+// C13, TestSchedLocalQueue
 TEST(run_queue, gives_back_in_order_whatever_number_was_put) {
   queue q;
   std::array<element, capacity> e;
@@ -58,6 +59,7 @@ TEST(run_queue, half_is_taken_from_a_full_ring_only_and_is_the_older_half) {
   for (std::size_t i = queue::half; i < capacity; ++i) ASSERT_EQ(q.pop(), &e[i]);
 }
 
+// C14, TestSchedLocalQueueSteal
 TEST(run_queue, a_thief_takes_half_rounded_up_and_each_element_is_seen_once) {
   std::array<element, capacity> e;
   for (std::uint32_t n = 0; n <= capacity; ++n) {

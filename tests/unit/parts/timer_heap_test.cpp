@@ -71,6 +71,34 @@ TEST(timer_heap, agrees_with_a_sorted_set_over_random_operations) {
   }
 }
 
+// Some come out as the first only; the others can be removed all the same.
+TEST(timer_heap, elements_that_are_only_popped_stand_among_others) {
+  timer_heap heap;
+  std::vector<heap_place> places(300);
+  for (std::size_t i = 0; i < places.size(); i += 2) places[i].is_only_popped = true;
+  sley::base::random random(3);
+  for (int round = 0; round < 100; ++round) {
+    for (heap_place& p : places) insert(heap, p, random.below(50));
+    std::size_t left = places.size();
+    for (heap_place& p : places) {
+      ASSERT_NE(p.is_in_heap(), p.is_only_popped);
+      if (p.is_only_popped || random.below(2) == 0) continue;
+      heap.remove(&p);
+      --left;
+    }
+    std::int64_t before = -1;
+    for (; left > 0; --left) {
+      heap_place* p = heap.first();
+      ASSERT_EQ(p->when_ns, heap.first_when_ns());
+      ASSERT_GE(p->when_ns, before);
+      before = p->when_ns;
+      heap.pop_first();
+      ASSERT_FALSE(p->is_in_heap());
+    }
+    ASSERT_TRUE(heap.is_empty());
+  }
+}
+
 TEST(timer_heap, the_ends_of_time_are_times_like_others) {
   timer_heap heap;
   heap_place first;

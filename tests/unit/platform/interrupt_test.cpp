@@ -14,6 +14,7 @@
 #include <functional>
 #include <memory>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <unistd.h>
@@ -29,10 +30,12 @@ namespace {
 constexpr std::int64_t ms = 1'000'000;
 
 thread_local std::atomic<int>* interrupts_here = nullptr;
+thread_local std::function<void()>* meanwhile = nullptr;  // called once, in the handler
 
 bool count_interrupt() noexcept {
   errno = ENOTTY;
   if (interrupts_here != nullptr) ++*interrupts_here;
+  if (auto* f = std::exchange(meanwhile, nullptr)) (*f)();
   return true;
 }
 
@@ -92,6 +95,29 @@ TEST_F(interrupt, may_be_sent_to_oneself) {
   interrupts_here = &interrupts;
   EXPECT_TRUE(platform::interrupt_thread(platform::current_thread_id()));
   EXPECT_TRUE(spin_until([&] { return interrupts == 1; }));  // the thread sanitizer delivers late
+  interrupts_here = nullptr;
+}
+
+TEST_F(interrupt, waits_for_the_end_of_another_one_unless_that_allows_it) {
+  std::atomic<int> interrupts{0};
+  interrupts_here = &interrupts;
+  int deferred = 0;
+  int allowed = 0;
+  std::function<void()> send_more = [&] {
+    platform::interrupt_thread(platform::current_thread_id());
+    deferred = interrupts;
+    {
+      const platform::interruptible_wait wait;
+      allowed = interrupts;
+    }
+    platform::interrupt_thread(platform::current_thread_id());
+    EXPECT_EQ(interrupts, allowed);
+  };
+  meanwhile = &send_more;
+  EXPECT_TRUE(platform::interrupt_thread(platform::current_thread_id()));
+  EXPECT_TRUE(spin_until([&] { return interrupts == 3; }));
+  EXPECT_EQ(deferred, 1);
+  EXPECT_EQ(allowed, 2);
   interrupts_here = nullptr;
 }
 

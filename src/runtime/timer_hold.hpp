@@ -1,0 +1,66 @@
+// Several things done to a timer in one step.
+#pragma once
+
+#include "runtime/processor.hpp"
+#include "runtime/scheduler.hpp"
+#include "runtime/timer.hpp"
+
+#include <cstdint>
+
+namespace sley::rt {
+
+// Requires the set's lock.
+inline void publish_first(timer_set& set) noexcept {
+  set.first_ns.store_relaxed(set.heap.is_empty() ? never : set.heap.first_when_ns());
+}
+
+// Requires the set's lock, which it lets go. The timer has just been put there.
+inline void publish_and_release(timer_set& set, const timer* t) noexcept {
+  const bool is_first = set.heap.first() == t;
+  const std::int64_t when_ns = t->when_ns;
+  publish_first(set);
+  set.lock.release();
+  if (is_first) timer_armed(when_ns);  // who sleeps may have to wake earlier
+}
+
+// While it lives, the timer, which has been added once, neither fires nor is changed by anybody
+// else: its heap's lock is held.
+class timer_hold {
+ public:
+  explicit timer_hold(timer* t) noexcept : t_(t) {
+    for (;;) {  // ends when the timer did not move to another heap meanwhile
+      processor* home = t->home.load_acquire("TM-1");
+      home->timers.lock.acquire();
+      set_ = &home->timers;
+      if (t->home.load_relaxed() == home) return;
+      home->timers.lock.release();
+    }
+  }
+  ~timer_hold() {
+    if (has_armed_) {
+      publish_and_release(*set_, t_);
+    } else {
+      publish_first(*set_);
+      set_->lock.release();
+    }
+  }
+  timer_hold(const timer_hold&) = delete;
+  timer_hold& operator=(const timer_hold&) = delete;
+
+  bool is_armed() const noexcept { return t_->is_in_heap(); }
+  // True if it was armed.
+  bool disarm() noexcept {
+    const bool was_armed = is_armed();
+    if (was_armed) set_->heap.remove(t_);
+    return was_armed;
+  }
+  // Whether it is armed or not. False, and nothing happened, if there is no memory.
+  [[nodiscard]] bool arm(std::int64_t when_ns) noexcept;
+
+ private:
+  timer* t_;
+  timer_set* set_;  // where it is, or was last
+  bool has_armed_ = false;
+};
+
+}  // namespace sley::rt

@@ -1,0 +1,192 @@
+// Sandboxes that refuse what the library asks for: it does without, or says what it lacks. What is
+// refused from the first instruction on and has a way around stands in death/fallback_test.cpp.
+#include "support/child.hpp"
+#include "support/harness.hpp"
+#include "support/refuse.hpp"
+#include "support/use_everything.hpp"
+
+#include <sley/net.hpp>
+#include <sley/os.hpp>
+
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstddef>
+#include <initializer_list>
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#ifndef SYS_epoll_pwait2
+#define SYS_epoll_pwait2 441
+#endif
+
+using sley_test::refusal;
+using sley_test::run_child;
+using sley_test::skipped;
+using namespace std::chrono_literals;
+
+namespace {
+
+// Runs everything, and the system calls of the network, with these refused from now on.
+int work_without(std::initializer_list<refusal> refusals) {
+  if (!sley_test::refuse(refusals)) return skipped;
+  return sley::run([] {
+    sley_test::use_everything();
+    const auto [one, other] = sley::net::unix_stream::pair();
+    one.set_read_deadline(std::chrono::steady_clock::now() + 1ms);
+    std::array<std::byte, 1> byte;
+    std::error_code error;
+    one.read_some(byte, error);
+    EXPECT_EQ(error, std::errc::timed_out);
+    return sley_test::verdict();
+  });
+}
+
+void expect_works(const char* child_name) {
+  const auto child = run_child(child_name);
+  if (child.status == skipped) GTEST_SKIP() << "seccomp is refused";
+  EXPECT_EQ(child.status, 7) << child;
+  EXPECT_EQ(child.err, "") << child;
+}
+
+}  // namespace
+
+CHILD_MAIN(works_without_io_uring) {
+  return work_without(
+      {{SYS_io_uring_setup, EPERM}, {SYS_io_uring_enter, EPERM}, {SYS_io_uring_register, EPERM}});
+}
+CHILD_MAIN(works_without_pwait2) { return work_without({{SYS_epoll_pwait2, ENOSYS}}); }
+CHILD_MAIN(works_where_pwait2_is_forbidden) { return work_without({{SYS_epoll_pwait2, EPERM}}); }
+// Advice to the scheduler of the kernel.
+CHILD_MAIN(works_without_advice) {
+  return work_without({{SYS_sched_setattr, EPERM},
+                       {SYS_sched_getattr, EPERM},
+                       {.number = SYS_prctl,
+                        .error = EPERM,
+                        .argument = 0,
+                        .bits = ~0U,
+                        .value = PR_SET_TIMERSLACK}});
+}
+// What is given back stays then.
+CHILD_MAIN(works_without_madvise) { return work_without({{SYS_madvise, EINVAL}}); }
+CHILD_MAIN(works_without_affinity) { return work_without({{SYS_sched_getaffinity, EPERM}}); }
+
+TEST(sandbox, without_io_uring_nothing_changes) { expect_works("works_without_io_uring"); }
+TEST(sandbox, without_epoll_pwait2_timers_are_as_exact_as_milliseconds) {
+  expect_works("works_without_pwait2");
+  expect_works("works_where_pwait2_is_forbidden");
+}
+TEST(sandbox, without_advice_to_the_kernel_everything_works) {
+  expect_works("works_without_advice");
+  expect_works("works_without_affinity");
+}
+TEST(sandbox, without_madvise_everything_works) {
+  if (sley_test::under_sanitizer) GTEST_SKIP() << "the sanitizer insists on it";
+  expect_works("works_without_madvise");
+}
+
+// --- without a way around ------------------------------------------------------------------------
+
+CHILD_MAIN(starts_without_threads) {
+  if (!sley_test::refuse({{SYS_clone, EAGAIN}, {SYS_clone3, EAGAIN}})) return skipped;
+  return sley::run([] { return 7; });
+}
+CHILD_MAIN(starts_without_epoll) {
+  if (!sley_test::refuse({{SYS_epoll_create1, EPERM}})) return skipped;
+  return sley::run([] { return 7; });
+}
+CHILD_MAIN(starts_without_eventfd) {
+  if (!sley_test::refuse({{SYS_eventfd2, EPERM}})) return skipped;
+  return sley::run([] { return 7; });
+}
+// The filter of a program that locks itself up once it has started.
+CHILD_MAIN(forbids_membarrier_later) {
+  return sley::run([] {
+    sley_test::use_channels();
+    if (!sley_test::refuse({{SYS_membarrier, EPERM}})) return skipped;
+    for (int i = 0; i < 100; ++i) sley_test::use_everything();
+    return 7;
+  });
+}
+
+TEST(sandbox, what_cannot_be_done_without_is_a_fatal_error_that_names_it) {
+  if (sley_test::under_sanitizer) GTEST_SKIP() << "sanitizers make threads of their own";
+  for (const auto& [name, words] : {std::pair("starts_without_threads", "RLIMIT_NPROC"),
+                                    {"starts_without_epoll", "epoll or eventfd is refused"},
+                                    {"starts_without_eventfd", "epoll or eventfd is refused"},
+                                    {"forbids_membarrier_later", "membarrier"}}) {
+    const auto child = run_child(name);
+    if (child.status == skipped) GTEST_SKIP() << "seccomp is refused";
+    EXPECT_TRUE(child.failed()) << name << ": " << child;
+    EXPECT_NE(child.err.find(words), std::string::npos) << name << ": " << child;
+  }
+}
+
+// --- processes -----------------------------------------------------------------------------------
+
+CHILD_MAIN(starts_processes_without_pidfd) {
+  if (!sley_test::refuse({{SYS_pidfd_open, ENOSYS}})) return skipped;
+  return sley::run([] {
+    std::error_code error;
+    const auto process = sley::os::process::start({.program = "cat"}, error);
+    EXPECT_EQ(error, std::errc::function_not_supported);
+    EXPECT_EQ(process.pid(), 0);
+    EXPECT_EQ(::waitpid(-1, nullptr, WNOHANG), -1) << "it is there still";
+    EXPECT_EQ(errno, ECHILD);
+    return sley_test::verdict();
+  });
+}
+
+TEST(sandbox, without_pidfd_open_no_process_is_started_and_none_left_behind) {
+  expect_works("starts_processes_without_pidfd");
+}
+
+CHILD_MAIN(starts_processes_without_clone) {
+  return sley::run([] {
+    sley_test::use_everything();  // the threads are there
+    if (!sley_test::refuse({{SYS_clone, EAGAIN}, {SYS_clone3, EAGAIN}, {SYS_vfork, EAGAIN}})) {
+      return skipped;
+    }
+    std::error_code error;
+    const auto process = sley::os::process::start({.program = "cat"}, error);
+    EXPECT_EQ(error, std::errc::resource_unavailable_try_again);
+    return sley_test::verdict();
+  });
+}
+
+TEST(sandbox, a_process_that_cannot_be_started_is_an_error) {
+  if (sley_test::under_asan) GTEST_SKIP() << "its leak checker makes a thread";
+  const auto child = run_child("starts_processes_without_clone");
+  if (child.status == skipped) GTEST_SKIP() << "seccomp is refused";
+  EXPECT_EQ(child.status, 7) << child;
+}
+
+// --- daemon(3) -----------------------------------------------------------------------------------
+
+CHILD_MAIN(becomes_a_daemon_before) {
+  if (::daemon(1, 1) != 0) return 3;
+  return sley::run([] {
+    sley_test::use_everything();
+    return sley_test::verdict();
+  });
+}
+CHILD_MAIN(becomes_a_daemon_after) {
+  sley::run([] { sley_test::use_channels(); });
+  if (::daemon(1, 1) != 0) return 3;
+  return sley::run([] { return 7; });
+}
+
+// The parent has status 0; what the daemon itself says comes by stderr, until it ends.
+TEST(sandbox, daemons_are_made_before_the_library_is_used) {
+  const auto before = run_child("becomes_a_daemon_before");
+  EXPECT_EQ(before.err, "") << before;
+  if (sley_test::under_tsan) return;  // it has its own rules for forks
+  const auto after = run_child("becomes_a_daemon_after");
+  EXPECT_TRUE(after.err.find("used after fork()") != std::string::npos) << after;
+}
