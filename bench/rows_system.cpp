@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <ctime>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -194,6 +195,43 @@ outcome preempt_fairness(int seconds) {
   return o;
 }
 
+// For how long does nobody run when, at one P, the slice of one such goroutine ends and that of the
+// next begins? Each says all the time that it runs.
+outcome preempt_gap(int n) {
+  constexpr std::size_t count = 4;
+  sley::runtime::set_max_procs(1);
+  std::atomic<bool> stop{false};
+  std::atomic<std::size_t> last_runner{count};
+  std::vector<std::atomic<clock::rep>> last_seen(count);
+  std::vector<nanoseconds> gaps;
+  gaps.reserve(static_cast<std::size_t>(n));
+  const auto say_to_run = [&](std::size_t me) {
+    const clock::rep now = clock::now().time_since_epoch().count();
+    if (last_runner != me) {
+      clock::rep before = 0;
+      for (const auto& seen : last_seen) before = std::max(before, seen.load());
+      last_runner = me;
+      // Otherwise it was stopped right after it had read the clock.
+      if (now > before && before != 0 && !stop) gaps.emplace_back(now - before);
+      if (gaps.size() == gaps.capacity()) stop = true;
+    }
+    last_seen[me] = now;
+  };
+  outcome o = timed(n, [&] {
+    sley::wait_group group;
+    for (std::size_t i = 0; i < count; ++i) {
+      group.go([&stop, &say_to_run, i] {
+        while (!stop) say_to_run(i);
+      });
+    }
+    group.wait();
+  });
+  o.cost = std::accumulate(gaps.begin(), gaps.end(), nanoseconds{});  // one op costs its gap
+  o.add("hogs=%zu", count);
+  o.add_latencies("gap_", gaps);
+  return o;
+}
+
 // Of the whole process: those it asked for and those it did not.
 std::int64_t context_switches() {
   rusage usage;
@@ -270,6 +308,7 @@ constexpr workload rows[] = {
     {"blocking_syscalls", 1'000, 0, blocking_syscalls},
     {"preempt_latency", 300, 0, preempt_latency},
     {"preempt_fairness", 2, 0, preempt_fairness},
+    {"preempt_gap", 200, 0, preempt_gap},
     {"idle_cpu", 3, 0, idle_cpu},
     {"wake_latency", 2'000, 0, wake_latency},
 };

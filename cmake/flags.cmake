@@ -15,7 +15,9 @@ if(SLEY_SANITIZE)
   add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:-fsanitize=${SLEY_SANITIZE};-fno-sanitize-recover=all>")
   add_link_options("-fsanitize=${SLEY_SANITIZE}")
   if(SLEY_SANITIZE MATCHES "thread")
-    list(APPEND SLEY_TEST_ENVIRONMENT "TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1")
+    # By default each process sleeps for a second at its end, in case other threads race with that.
+    list(APPEND SLEY_TEST_ENVIRONMENT
+      "TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1:atexit_sleep_ms=50")
   endif()
   if(SLEY_SANITIZE MATCHES "undefined")
     list(APPEND SLEY_TEST_ENVIRONMENT "UBSAN_OPTIONS=print_stacktrace=1")

@@ -32,6 +32,12 @@ if(SLEY_TLS)
   install(EXPORT sley-tls-targets NAMESPACE sley:: DESTINATION "${package_dir}")
 endif()
 
+if(SLEY_TESTING)
+  install(TARGETS sley_testing EXPORT sley-testing-targets
+    ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+  install(EXPORT sley-testing-targets NAMESPACE sley:: DESTINATION "${package_dir}")
+endif()
+
 configure_package_config_file(cmake/sley-config.cmake.in "${CMAKE_CURRENT_BINARY_DIR}/sley-config.cmake"
   INSTALL_DESTINATION "${package_dir}"
   NO_SET_AND_CHECK_MACRO)
@@ -52,6 +58,10 @@ if(SLEY_CHECKS)
 endif()
 if(SLEY_CHAOS)
   string(APPEND SLEY_PC_DEFINES " -DSLEY_CHAOS=1")
+endif()
+set(SLEY_PC_PRIVATE_LIBS "")
+if(SLEY_GZIP_LIBRARY)
+  set(SLEY_PC_PRIVATE_LIBS "Libs.private: -lz\n")
 endif()
 configure_file(cmake/sley.pc.in "${CMAKE_CURRENT_BINARY_DIR}/sley.pc" @ONLY)
 install(FILES "${CMAKE_CURRENT_BINARY_DIR}/sley.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")

@@ -7,14 +7,17 @@ option(SLEY_INSTALL "make `cmake --install` install sley" ${PROJECT_IS_TOP_LEVEL
 option(SLEY_TESTS "build the tests" ${PROJECT_IS_TOP_LEVEL})
 option(SLEY_BENCH "build the benchmarks" ${PROJECT_IS_TOP_LEVEL})
 option(SLEY_EXAMPLES "build the examples" ${PROJECT_IS_TOP_LEVEL})
+option(SLEY_TESTING "build libsley-testing (<sley/testing.hpp>), all of sley in a simulation" ${PROJECT_IS_TOP_LEVEL})
 option(SLEY_MODELS "build the models of single parts, which try all interleavings, and nothing else" OFF)
 
 set(SLEY_SANITIZE "" CACHE STRING "sanitizers for everything built here: empty, address,undefined or thread")
 set_property(CACHE SLEY_SANITIZE PROPERTY STRINGS "" "address,undefined" "thread")
 option(SLEY_FUZZ "build the fuzzers, with clang and libFuzzer" OFF)
+option(SLEY_VALGRIND "tell Valgrind, if the program runs under it, which stacks there are" OFF)
 option(SLEY_CHAOS "perturb the schedule at every seam (defines SLEY_CHAOS=1)" OFF)
 option(SLEY_CHECKS "costly internal checks (defines SLEY_DEBUG_CHECKS=1)" OFF)
 option(SLEY_FP_CONTROL "switch rounding mode and exception masks with each goroutine (2 ns)" ON)
+option(SLEY_UNITY "compile the library's files a dozen at a time: a third of the CPU time" OFF)
 option(SLEY_WERROR "treat warnings in sley's own code as errors" OFF)
 
 # On where it can be: GCC brings libbacktrace along, and other compilers look into GCC's folders.

@@ -12,7 +12,6 @@
 #include <cstddef>
 #include <cstdlib>
 #include <string>
-#include <vector>
 
 #include <sys/resource.h>
 
@@ -43,23 +42,6 @@ std::size_t size_of_message(random_source& random) {
   return 1 + random.below(random.one_in(200) ? large_bytes : usual_bytes);
 }
 
-// One side writes while the other reads, for a large message does not fit into the sockets.
-void exchange(const tcp_stream& s, random_source& random) {
-  std::vector<std::byte> sent(size_of_message(random));
-  for (std::byte& b : sent) b = static_cast<std::byte>(random());
-  sley::wait_group writing;
-  writing.go([&] { s.write_all(sent); });
-  std::vector<std::byte> got(sent.size());
-  s.read_exactly(got);
-  writing.wait();
-  EXPECT_TRUE(got == sent) << sent.size() << " bytes";
-}
-
-void echo(const tcp_stream& s) {
-  std::byte buffer[16 * 1024];
-  while (const std::size_t n = s.read_some(buffer)) s.write_all(std::span(buffer).first(n));
-}
-
 }  // namespace
 
 // All have been greeted before the first says anything.
@@ -77,7 +59,7 @@ CHILD_MAIN(many_clients) {
         EXPECT_EQ(sley_test::read_exactly(s, greeting.size()), greeting);
         connected.done();
         begin.receive();
-        for (int k = 0; k < messages; ++k) exchange(s, random);
+        for (int k = 0; k < messages; ++k) sley_test::exchange(s, random, size_of_message(random));
       });
     }
     connected.wait();
@@ -99,7 +81,7 @@ GO_TEST(echo, ten_thousand_connections_get_back_every_byte) {
     all.go([&, s = listener.accept()] {
       ++greeted;
       s.write_all(sley_test::bytes_of(greeting));
-      echo(s);
+      sley_test::echo(s);
     });
   }
   EXPECT_EQ(process.wait().code(), 7) << "the clients' verdict";

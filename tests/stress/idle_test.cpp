@@ -78,7 +78,7 @@ class parked_goroutines {
         release_.receive();
       });
     }
-    EXPECT_TRUE(eventually([=, this] { return arrived_ == count; }, 50s));
+    EXPECT_TRUE(eventually([=, this] { return arrived_ == count; }));
   }
   ~parked_goroutines() {
     release_.close();

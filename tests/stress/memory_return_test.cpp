@@ -3,8 +3,8 @@
 // what is on the stacks stays as it was.
 #include "support/child.hpp"
 #include "support/scale.hpp"
+#include "support/sleepers.hpp"
 
-#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstddef>
@@ -12,80 +12,18 @@
 #include <cstdio>
 #include <thread>
 
-using sley::chan;
 using sley_test::as_many_as_fit;
 using sley_test::at_most;
-using sley_test::eventually;
 using sley_test::print_memory;
 using sley_test::resident_memory;
 using sley_test::rounds;
+using sley_test::sleepers;
 using sley_test::under_sanitizer;
-using sley_test::use_stack;
 using namespace std::chrono_literals;
 
 namespace {
 
 const std::size_t at_start = resident_memory();
-constexpr int deep_pages = 15;  // 64 KiB with the frames' own
-
-// A pattern in a frame, which only its owner knows.
-class pattern {
- public:
-  explicit pattern(int seed) : seed_(static_cast<std::uint64_t>(seed)) {
-    for (std::size_t i = 0; i < words_.size(); ++i) words_[i] = word(i);
-  }
-  bool is_intact() const {
-    for (std::size_t i = 0; i < words_.size(); ++i) {
-      if (words_[i] != word(i)) return false;
-    }
-    return true;
-  }
-
- private:
-  std::uint64_t word(std::size_t i) const { return (seed_ + i + 1) * 0x9e3779b97f4a7c15U; }
-
-  std::uint64_t seed_;
-  std::array<volatile std::uint64_t, 256> words_;  // 2 KiB
-};
-
-// Parks with so many frames full of values above, and looks whether they are the same after.
-[[gnu::noinline]] bool park_below(int frames, int seed, const chan<void>& release) {
-  const pattern here(seed + frames);
-  if (frames > 0) return park_below(frames - 1, seed, release) && here.is_intact();
-  release.receive();
-  return here.is_intact();
-}
-
-// Goroutines that have used 64 KiB of stack and park. Most of them need little of it any more; one
-// in ten parks at the deep end.
-class sleepers {
- public:
-  explicit sleepers(int count) : count_(count) {
-    for (int i = 0; i < count; ++i) {
-      group_.go([this, i] {
-        EXPECT_EQ(use_stack(deep_pages), deep_pages);
-        arrived_.fetch_add(1, std::memory_order_relaxed);
-        if (park_below(i % 10 == 0 ? 20 : 0, i, release_)) {
-          intact_.fetch_add(1, std::memory_order_relaxed);
-        }
-        EXPECT_EQ(use_stack(deep_pages), deep_pages);  // there for use as before
-      });
-    }
-    EXPECT_TRUE(eventually([this] { return arrived_ == count_; }, 50s));
-  }
-  void wake() {
-    release_.close();
-    group_.wait();
-    EXPECT_EQ(intact_, count_) << "values on parked stacks have changed";
-  }
-
- private:
-  int count_;
-  const chan<void> release_;
-  std::atomic<int> arrived_{0};
-  std::atomic<int> intact_{0};
-  sley::wait_group group_;
-};
 
 // Sleeps, in whatever way, until no more than that is resident. Sanitizers keep memory of their
 // own, so that there is nothing to see with them.
@@ -95,8 +33,8 @@ void expect_fall(std::size_t limit, Sleep sleep) {
   const auto passed = [start] {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   };
-  const double patience = under_sanitizer ? 1.0 : 20.0;
-  while (resident_memory() > limit && passed() < patience) sleep(50ms);
+  const double at_most = under_sanitizer ? 1.0 : 60.0;
+  while (resident_memory() > limit && passed() < at_most) sleep(50ms);
   std::printf("after %.1f s%15s%6zu MiB resident, at most %zu wanted\n", passed(), "",
               resident_memory() >> 20, limit >> 20);
   if (!under_sanitizer) {

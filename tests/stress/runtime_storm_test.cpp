@@ -3,6 +3,7 @@
 // start others and end in several ways; foreign threads that do the same; and somebody who changes
 // the number of processors all the time. In the end the accounts must balance: each token that was
 // sent was received once, what locks protect was counted exactly, and everybody has ended.
+#include "support/account.hpp"
 #include "support/harness.hpp"
 #include "support/threads.hpp"
 
@@ -22,6 +23,7 @@
 using sley::chan;
 using sley::chan_status;
 using sley::runtime::read_stats;
+using sley_test::account;
 using sley_test::compute_for;
 using sley_test::random_source;
 using sley_test::sleep_in_the_kernel;
@@ -32,26 +34,6 @@ using std::chrono::nanoseconds;
 using std::chrono::steady_clock;
 
 namespace {
-
-// Tokens are numbers that nobody else sends. Their number, their sum and the sum of their hashes
-// show whether one is missing, doubled or damaged.
-struct account {
-  std::uint64_t tokens = 0;
-  std::uint64_t sum = 0;
-  std::uint64_t hashes = 0;
-
-  void add(std::uint64_t token) {
-    ++tokens;
-    sum += token;
-    hashes += (token ^ (token >> 29)) * 0x9e3779b97f4a7c15u;
-  }
-  void add(const account& other) {
-    tokens += other.tokens;
-    sum += other.sum;
-    hashes += other.hashes;
-  }
-  bool operator==(const account&) const = default;
-};
 
 struct books {
   account sent;

@@ -31,7 +31,7 @@ GO_TEST(scale, a_million_goroutines_are_parked_at_once_and_all_return) {
       returned.fetch_add(1, std::memory_order_relaxed);
     });
   }
-  EXPECT_TRUE(eventually([&] { return arrived == count; }, 50s)) << arrived << " of " << count;
+  EXPECT_TRUE(eventually([&] { return arrived == count; })) << arrived << " of " << count;
   EXPECT_EQ(returned, 0);
   EXPECT_GE(sley::runtime::num_goroutines(), static_cast<std::size_t>(count));
   print_memory("all parked");

@@ -48,7 +48,7 @@ void block_at_once(int count) {
       EXPECT_EQ(bytes, 1);
     });
   }
-  EXPECT_TRUE(eventually([&] { return threads_of_process() >= count; }, 20s))
+  EXPECT_TRUE(eventually([&] { return threads_of_process() >= count; }))
       << threads_of_process() << " threads for " << count << " blocking calls";
   EXPECT_LE(threads_of_process(), before + count + sley::runtime::max_procs() + 10);
   std::printf("%d threads while %d goroutines block\n", threads_of_process(), count);

@@ -60,26 +60,4 @@ inline tls_pair connected_tls() {
   return p;
 }
 
-inline std::error_code read_error(const sley::net::tls_stream& s) {
-  std::error_code error;
-  std::array<std::byte, 1> byte;
-  s.read_some(byte, error);
-  return error;
-}
-
-inline std::string read_to_end(const sley::net::tls_stream& s) {
-  std::string all;
-  char buffer[4096];
-  while (const std::size_t n = s.read_some(std::as_writable_bytes(std::span(buffer)))) {
-    all.append(buffer, n);
-  }
-  return all;
-}
-
-inline std::string read_exactly(const sley::net::tls_stream& s, std::size_t size) {
-  std::string got(size, ' ');
-  s.read_exactly(std::as_writable_bytes(std::span(got)));
-  return got;
-}
-
 }  // namespace sley_test
