@@ -86,11 +86,11 @@ class future : public detail::future_handle<R> {
     this->checked();
     const auto state = std::move(this->state_);
     if constexpr (std::is_void_v<R>) {
-      state->result();
+      state->take_result();
     } else if constexpr (std::is_reference_v<R>) {
-      return static_cast<R>(*state->result());
+      return static_cast<R>(*state->take_result());
     } else {
-      return std::move(state->result());
+      return std::move(state->take_result());
     }
   }
   // This one is empty after.

@@ -75,6 +75,17 @@ GO_TEST(promise, brings_a_value_a_reference_or_nothing) {
   nothing.get_future().get();
 }
 
+// The state may live on with the promise.
+GO_TEST(promise, what_a_future_throws_ends_with_who_catches_it) {
+  const int before = sley_test::counted::objects();
+  promise<void> lost;
+  future<void> result = lost.get_future();
+  lost.set_exception(std::make_exception_ptr(sley_test::counted(1)));
+  EXPECT_EQ(sley_test::counted::objects(), before + 1);
+  EXPECT_THROW(result.get(), sley_test::counted);
+  EXPECT_EQ(sley_test::counted::objects(), before);
+}
+
 GO_TEST(promise, who_waits_for_it_is_woken) {
   promise<int> p;
   auto f = p.get_future();

@@ -95,6 +95,13 @@ struct future_state {
     if (error) std::rethrow_exception(error);
     return *value;
   }
+  // As result(), for the only one who asks, with whom the exception then ends: whoever brought it
+  // may hold the state for longer.
+  stored& take_result() {
+    done.wait();
+    if (error) std::rethrow_exception(std::move(error));
+    return *value;
+  }
 
   one_shot done;
   std::optional<stored> value;
