@@ -6,12 +6,6 @@
 #include <cstdlib>
 #include <random>
 
-// What the thread sanitizer does not see: that libstdc++ counts who holds an exception with atomic
-// operations. To it, who drops the last std::exception_ptr frees what others have just read.
-extern "C" const char* __tsan_default_suppressions() {
-  return "race:std::__exception_ptr::exception_ptr::_M_release\n";
-}
-
 namespace sley_test {
 
 std::chrono::seconds stress_duration() {
