@@ -1,5 +1,7 @@
 #include "support/harness.hpp"
 
+#include "runtime/enter.hpp"
+#include "runtime/goroutine.hpp"
 #include "support/listener.hpp"
 
 #include <algorithm>
@@ -7,6 +9,8 @@
 #include <random>
 
 namespace sley_test {
+
+namespace rt = sley::rt;
 
 std::chrono::seconds stress_duration() {
   const char* given = std::getenv("SLEY_STRESS_SECONDS");
@@ -34,6 +38,12 @@ std::uint64_t random_source::operator()() {
   z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
   z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
   return z ^ (z >> 31);
+}
+
+const void* current_goroutine() noexcept { return rt::this_machine()->g; }
+
+bool is_parked(const void* goroutine) noexcept {
+  return static_cast<const rt::goroutine*>(goroutine)->status.is_waiting();
 }
 
 leak_check::leak_check() : before_(sley::runtime::num_goroutines()) {}

@@ -16,10 +16,12 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <utility>
 
 namespace sley_test {
@@ -48,14 +50,30 @@ inline void let_others_run() {
   for (int i = 0; i < 200; ++i) sley::this_goroutine::yield();
 }
 
-// Starts f in a goroutine and returns once it has parked. Nothing else may be about to park.
+// The goroutine that calls, for is_parked while it lives.
+const void* current_goroutine() noexcept;
+bool is_parked(const void* goroutine) noexcept;
+
+// Starts f in a goroutine and returns once that has parked and stays so.
 template <class F>
 void go_until_parked(F&& f) {
-  const auto parks = [] { return sley::runtime::read_stats().parks; };
-  const auto before = parks();
-  sley::go(std::forward<F>(f));
-  EXPECT_TRUE(eventually([&] { return parks() > before; })) << "the goroutine does not park";
-  let_others_run();
+  struct progress {
+    std::atomic<const void*> started{nullptr};
+    std::atomic<bool> has_ended{false};
+  };
+  const auto seen = std::make_shared<progress>();
+  sley::go([seen, f = std::forward<F>(f)]() mutable {
+    seen->started = current_goroutine();
+    f();
+    seen->has_ended = true;
+  });
+  const bool is_seen_parked = eventually([&] {
+    if (seen->has_ended) return true;
+    if (seen->started == nullptr || !is_parked(seen->started)) return false;
+    let_others_run();
+    return !seen->has_ended && is_parked(seen->started);
+  });
+  EXPECT_TRUE(is_seen_parked && !seen->has_ended) << "the goroutine does not park";
 }
 
 // So many processors while it lives, or any number; as many as before when it goes.
