@@ -1,5 +1,5 @@
 // A web server: static files, a small JSON API, WebSocket at /echo, the scheduler's figures at
-// /debug. Ctrl-C lets the requests under way end.
+// /debug/. Ctrl-C lets the requests under way end.
 //
 //   webserver [--port N] [--root DIR] [--log] [--demo]
 #include "demo.hpp"

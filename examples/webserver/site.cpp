@@ -1,6 +1,6 @@
 #include "site.hpp"
 
-#include <sley/runtime.hpp>
+#include <sley/debug.hpp>
 #include <sley/sync.hpp>
 
 #include <cstdio>
@@ -21,7 +21,7 @@ constexpr std::string_view page = R"(<!doctype html>
 <h1>It runs.</h1>
 <p>Every connection has a goroutine of its own.
 <p><a href="/api/values">values</a>: PUT, GET and DELETE /api/values/NAME
-<p><a href="/debug">the scheduler's figures</a>
+<p><a href="/debug/">what goes on inside</a>
 )";
 
 // A JSON string, quotes and all.
@@ -88,30 +88,6 @@ class values {
   std::map<std::string, std::string, std::less<>> texts_;
 };
 
-void send_figures(http::response& out) {
-  const sley::runtime::stats s = sley::runtime::read_stats();
-  std::string json;
-  const auto add = [&](const char* name, std::uint64_t n) {
-    json += (json.empty() ? "{\n  " : ",\n  ") + quoted(name) + ": " + std::to_string(n);
-  };
-  add("goroutines", s.goroutines);
-  add("threads", s.threads);
-  add("idle_threads", s.idle_threads);
-  add("procs", s.procs);
-  add("idle_procs", s.idle_procs);
-  add("global_queue", s.global_queue);
-  add("local_queues", s.local_queues);
-  add("timers", s.timers);
-  add("spawned", s.spawned);
-  add("switches", s.switches);
-  add("parks", s.parks);
-  add("steals", s.steals);
-  add("hand_offs", s.hand_offs);
-  add("preemptions", s.preemptions);
-  out.headers().set("Cache-Control", "no-store");
-  send_json(out, 200, json + "\n}\n");
-}
-
 }  // namespace
 
 http::router make_site(const std::string& root) {
@@ -124,7 +100,7 @@ http::router make_site(const std::string& root) {
            [store](http::request& in, http::response& out) { store->put(in, out); });
   site.erase("/api/values/{name}",
              [store](http::request& in, http::response& out) { store->erase(in, out); });
-  site.get("/debug", [](http::request&, http::response& out) { send_figures(out); });
+  site.get("/debug/{page...}", sley::debug::pages());
   site.get("/hello",
            [](http::request&, http::response& out) { out.send(200, "text/plain", "hello\n"); });
   site.get("/echo", [](http::request& in, http::response& out) {

@@ -88,6 +88,9 @@ class chan_handle {
   friend bool operator==(const chan_handle& a, const chan_handle& b) noexcept {
     return a.ref_.core() == b.ref_.core();
   }
+  friend bool operator==(const chan_handle& c, std::nullptr_t) noexcept {
+    return c.ref_.core() == nullptr;
+  }
 
   const chan_ref& ref() const& noexcept { return ref_; }
   chan_ref&& ref() && noexcept { return std::move(ref_); }

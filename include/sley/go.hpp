@@ -128,3 +128,5 @@ class os_thread_lock {
 };
 
 }  // namespace sley
+
+#include <sley/future.hpp>  // async, the other way to start a goroutine

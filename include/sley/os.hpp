@@ -36,6 +36,9 @@ class SLEY_API file : public detail::byte_object {
   // announced call. Throws std::system_error that names the path.
   static file open(std::string_view path, int flags, unsigned mode = 0666);
   static file open(std::string_view path, int flags, unsigned mode, std::error_code& error);
+  static file open(std::string_view path, int flags, std::error_code& error) {
+    return open(path, flags, 0666, error);
+  }
   // Takes over a descriptor, and makes it non-blocking if it can be waited for.
   explicit file(int fd);
   file(int fd, std::error_code& error) noexcept;

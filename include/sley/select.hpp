@@ -175,7 +175,7 @@ auto on_receive(Channel&& channel, F f = {}) {
 // A case that sends the value, converted to the channel's type, and then calls f(). The value is
 // lost if another case is chosen. A closed channel's case, if chosen, throws channel_closed out of
 // select. The channel is a chan or a send_chan, as for on_receive.
-template <class Channel, class V, class F = detail::nothing>
+template <class Channel, class V = detail::value_of<Channel>, class F = detail::nothing>
   requires detail::sends<Channel, V>
 auto on_send(Channel&& channel, V&& value, F f = {}) {
   using type = detail::value_of<Channel>;
@@ -237,7 +237,7 @@ class select_set {
     using type = detail::value_of<Channel>;
     return add(std::make_unique<receive_entry<type, F>>(channel.ref(), std::move(f)));
   }
-  template <class Channel, class V, class F = detail::nothing>
+  template <class Channel, class V = detail::value_of<Channel>, class F = detail::nothing>
     requires detail::sends<Channel, V>
   std::size_t add_send(const Channel& channel, V&& value, F f = {}) {
     using type = detail::value_of<Channel>;

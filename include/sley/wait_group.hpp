@@ -48,7 +48,8 @@ class SLEY_API wait_group {
   }
 
   // add(1), then f() in a goroutine, then done(), also if the goroutine ends by exit(). What f
-  // holds is destroyed before done(). Throws what sley::go() throws, and nothing happened then.
+  // holds is destroyed before done(); that the counter is zero already then is a fatal error.
+  // Throws what sley::go() throws, and nothing happened then.
   template <class F>
   void go(F&& f) {
     detail::check_not_null<std::decay_t<F>>(f);
@@ -62,6 +63,12 @@ class SLEY_API wait_group {
   }
 
  private:
+  template <class F>
+  friend struct detail::counted_call;
+
+  // done() where nothing may be thrown: one too many is a fatal error.
+  void done_at_end() noexcept;
+
   static constexpr std::uint64_t units(std::int32_t n) {
     return static_cast<std::uint64_t>(std::int64_t{n}) << 32;
   }
@@ -108,7 +115,7 @@ struct counted_call {
   void call_and_destroy() {
     struct finisher {
       wait_group* group;
-      ~finisher() { group->done(); }
+      ~finisher() { group->done_at_end(); }
     } guard{group};
     run_task<F>(&f);
   }

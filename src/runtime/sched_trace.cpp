@@ -5,7 +5,7 @@
 
 #include "base/peek.hpp"
 #include "base/print.hpp"
-#include "runtime/dump.hpp"
+#include "runtime/goroutine_text.hpp"
 #include "runtime/options.hpp"
 #include "runtime/records.hpp"
 #include "runtime/sched_state.hpp"

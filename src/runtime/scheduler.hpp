@@ -166,9 +166,7 @@ void wake_sysmon() noexcept;   // any thread, also in a signal handler
 // ---- world.cpp: the number of processors changes ----
 struct procs_setting;
 void make_processors(const procs_setting& setting) noexcept;  // at boot
-void serve_resize_requests() noexcept;                        // [sysmon]
-bool is_resize_requested() noexcept;
-void follow_automatic_procs() noexcept;  // [sysmon]
+void follow_automatic_procs() noexcept;                       // [sysmon]
 
 // ---- deadlock.cpp ----
 void look_for_deadlock() noexcept;  // [sysmon] does not return if there is one

@@ -11,6 +11,7 @@
 
 #include <unwind.h>
 
+#include <algorithm>
 #include <cstddef>
 
 namespace sley::rt {
@@ -18,6 +19,9 @@ namespace sley::rt {
 namespace {
 
 constexpr std::size_t room_for_unwinder = 12 * 1024;
+// collect(), look_around(), and the runtime's function that switches away, which does so at several
+// places.
+constexpr int frames_of_a_visit = 3;
 
 _Unwind_Reason_Code add_frame(_Unwind_Context* context, void* arg) {
   auto* trace = static_cast<stack_trace*>(arg);
@@ -34,6 +38,11 @@ _Unwind_Reason_Code add_frame(_Unwind_Context* context, void* arg) {
 [[gnu::noinline]] void stack_trace::collect() noexcept {
   size = 0;
   _Unwind_Backtrace(&add_frame, this);
+}
+
+void stack_trace::drop_innermost(int count) noexcept {
+  size = std::max(size - count, 0);
+  std::copy_n(frames + count, size, frames);
 }
 
 bool collect_if_asked(machine* m) noexcept {
@@ -60,6 +69,7 @@ visit current_visit;  // [owner] who dumps: one thread at a time
   platform::fiber_state nothing;
   platform::after_switch(nothing);
   current_visit.trace->collect();
+  current_visit.trace->drop_innermost(frames_of_a_visit);
   platform::context nobody_comes_back;
   platform::before_switch(nullptr, *current_visit.from);
   platform::switch_context(nobody_comes_back, current_visit.back);

@@ -5,7 +5,9 @@
 
 #include "platform/sanitizer.hpp"
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 
 namespace sley::rt {
 
@@ -21,6 +23,10 @@ struct stack_trace {
 
   // Of the calling thread. No malloc; in a signal handler too.
   void collect() noexcept;
+  void drop_innermost(int count) noexcept;
+  std::span<const std::uintptr_t> view() const noexcept {
+    return {frames, static_cast<std::size_t>(size)};
+  }
 
   std::uintptr_t frames[most_frames];  // return addresses, innermost first
   int size = 0;

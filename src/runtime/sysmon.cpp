@@ -19,6 +19,7 @@
 #include "runtime/sched_trace.hpp"
 #include "runtime/scheduler.hpp"
 #include "runtime/trim.hpp"
+#include "runtime/world.hpp"
 
 #include <algorithm>
 #include <string_view>
@@ -138,7 +139,7 @@ void sysmon_main(void*) {
   for (;;) {
     const std::int64_t now_ns = platform::now_ns();
     serve_dump_requests();
-    serve_resize_requests();
+    serve_world_requests();
     const look_result look = look_at_processors(now_ns);
     watch_strays();
     poll_if_late(now_ns);

@@ -17,6 +17,7 @@
 #include "runtime/preempt.hpp"
 #include "runtime/records.hpp"
 #include "runtime/scheduler.hpp"
+#include "runtime/world.hpp"
 
 #include <algorithm>
 #include <new>
@@ -155,35 +156,44 @@ void resize(std::uint32_t procs) noexcept {
   start_the_world();
 }
 
-// Somebody waits in set_max_procs().
-struct resize_request {
-  int wanted;
-  int before = 0;
-  goroutine* g = nullptr;
-  resize_request* next = nullptr;
-};
-
-resize_request* first_request = nullptr;  // [lock: sched.lock] oldest first
-bool follows_limits = true;               // [sysmon]
+world_request* first_request = nullptr;  // [lock: sched.lock] oldest first
+bool follows_limits = true;              // [sysmon]
 
 void post(goroutine* g, void* arg) noexcept {
-  auto* r = static_cast<resize_request*>(arg);
+  auto* r = static_cast<world_request*>(arg);
   r->g = g;
   {
     detail::lock_guard guard(sched.lock);
-    resize_request** link = &first_request;
+    world_request** link = &first_request;
     while (*link != nullptr) link = &(*link)->next;
     *link = r;
   }
   wake_sysmon();
 }
 
-resize_request* take_request() noexcept {
+world_request* take_request() noexcept {
   detail::lock_guard guard(sched.lock);
-  resize_request* r = first_request;
+  world_request* r = first_request;
   if (r != nullptr) first_request = r->next;
   return r;
 }
+
+// Somebody waits in set_max_procs().
+struct resize_request : world_request {
+  explicit resize_request(int n) noexcept : world_request{&resize_request::serve}, wanted(n) {}
+
+  static void serve(world_request* request) noexcept {
+    auto* r = static_cast<resize_request*>(request);
+    r->before = static_cast<int>(sched.procs.load_acquire("PC-1"));
+    follows_limits = r->wanted <= 0;
+    const auto most = static_cast<int>(max_processors);
+    resize(follows_limits ? platform::automatic_procs()
+                          : static_cast<std::uint32_t>(std::min(r->wanted, most)));
+  }
+
+  int wanted;
+  int before = 0;
+};
 
 }  // namespace
 
@@ -195,20 +205,26 @@ void make_processors(const procs_setting& setting) noexcept {
   follows_limits = !setting.is_given;
 }
 
-void serve_resize_requests() noexcept {
-  while (resize_request* r = take_request()) {
-    r->before = static_cast<int>(sched.procs.load_acquire("PC-1"));
-    follows_limits = r->wanted <= 0;
-    const auto most = static_cast<int>(max_processors);
-    resize(follows_limits ? platform::automatic_procs()
-                          : static_cast<std::uint32_t>(std::min(r->wanted, most)));
+void ask_sysmon(world_request& request, wait_reason reason) noexcept {
+  park(reason, &post, &request);
+}
+
+void serve_world_requests() noexcept {
+  while (world_request* r = take_request()) {
+    r->serve(r);
     ready_from_outside(r->g);
   }
 }
 
-bool is_resize_requested() noexcept {
+bool is_world_request_pending() noexcept {
   detail::lock_guard guard(sched.lock);
   return first_request != nullptr;
+}
+
+void with_world_stopped(void (*f)(void*), void* arg) noexcept {
+  stop_the_world();
+  f(arg);
+  start_the_world();
 }
 
 void follow_automatic_procs() noexcept {
@@ -221,8 +237,8 @@ namespace sley::runtime {
 
 int set_max_procs(int n) {
   rt::enter();
-  rt::resize_request r{.wanted = n};
-  rt::park(rt::wait::set_max_procs, &rt::post, &r);
+  rt::resize_request r(n);
+  rt::ask_sysmon(r, rt::wait::set_max_procs);
   rt::leave();
   return r.before;
 }

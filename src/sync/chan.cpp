@@ -205,11 +205,12 @@ constexpr std::size_t ring_offset(std::size_t align) noexcept {
 }
 
 std::size_t checked_bytes(const detail::element_type& type, std::size_t capacity) {
-  constexpr auto limit = static_cast<std::size_t>(std::numeric_limits<std::ptrdiff_t>::max());
+  constexpr auto most = static_cast<std::size_t>(std::numeric_limits<std::ptrdiff_t>::max());
+  constexpr std::size_t address_space = std::size_t{1} << 47;  // of a process
   std::size_t bytes;
   if (__builtin_mul_overflow(type.size, capacity, &bytes) ||
-      __builtin_add_overflow(bytes, ring_offset(type.align), &bytes) || bytes > limit ||
-      capacity > limit) {
+      __builtin_add_overflow(bytes, ring_offset(type.align), &bytes) || bytes > address_space ||
+      capacity > most) {
     throw std::length_error("sley::chan: capacity out of range");
   }
   return bytes;

@@ -1,6 +1,7 @@
 // The slow paths of wait_group.
 #include <sley/wait_group.hpp>
 
+#include "base/check.hpp"
 #include "runtime/enter.hpp"
 #include "runtime/wait_reason.hpp"
 
@@ -36,6 +37,10 @@ void wait_group::add_slow(std::int32_t n) {
   rt::leave();
   if (sum < 0) throw std::logic_error("sley::wait_group: negative counter");
   if (sum > INT32_MAX) throw_too_large();
+}
+
+void wait_group::done_at_end() noexcept try { done(); } catch (const std::logic_error& error) {
+  base::fatal(error.what());
 }
 
 void wait_group::take_back_one() {

@@ -22,6 +22,7 @@
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -181,6 +182,9 @@ GO_TEST(blocking, a_system_call_takes_and_returns_what_syscall_2_does) {
   EXPECT_EQ(byte, 'x');
   EXPECT_EQ(sley::syscall(SYS_close, -1), -1);
   EXPECT_EQ(get_errno(), EBADF);
+  // Its constants are enumerators.
+  EXPECT_EQ(sley::syscall(SYS_socket, -1, SOCK_STREAM, 0), -1);
+  EXPECT_EQ(get_errno(), EAFNOSUPPORT);
 }
 
 namespace {

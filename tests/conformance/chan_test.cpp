@@ -294,6 +294,7 @@ GO_TEST(chan, close_throws_in_every_blocked_sender) {
 GO_TEST(chan, an_impossible_capacity_throws_length_error) {
   const auto with_capacity = [](auto capacity) { (void)chan<int>(capacity); };
   EXPECT_THROW(with_capacity(-1), std::length_error);
+  EXPECT_THROW(with_capacity(std::size_t{1} << 50), std::length_error);
   EXPECT_THROW(with_capacity(std::numeric_limits<int>::min()), std::length_error);
   EXPECT_THROW(with_capacity(std::numeric_limits<std::int64_t>::min()), std::length_error);
   EXPECT_THROW(with_capacity(std::numeric_limits<std::int64_t>::max()), std::length_error);

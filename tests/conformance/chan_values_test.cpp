@@ -199,6 +199,8 @@ GO_TEST(chan_values, handles_name_the_same_channel) {
   EXPECT_FALSE(a != b);
   EXPECT_FALSE(a == chan<int>(1));
   EXPECT_TRUE(chan<int>(nullptr) == chan<int>(nullptr));
+  EXPECT_TRUE(a != nullptr);
+  EXPECT_TRUE(nullptr == chan<int>(nullptr));
   EXPECT_TRUE(static_cast<bool>(a));
   b.send(5);
   EXPECT_EQ(a.size(), 1u);

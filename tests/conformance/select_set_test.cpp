@@ -33,6 +33,7 @@ GO_TEST(select_set, each_case_gets_the_next_index) {
   EXPECT_EQ(set.add_send(sley::send_chan<void>(signals), [] {}), 6u);
   EXPECT_EQ(set.add_timeout(1h, [] {}), 7u);
   EXPECT_EQ(set.add_timeout(1h), 8u);
+  EXPECT_EQ(set.add_send(texts, {3, 'x'}, [] {}), 9u);
 }
 
 GO_TEST(select_set, wait_runs_the_chosen_function_and_returns_its_index) {

@@ -275,6 +275,21 @@ TEST(misuse, unlocking_another_ones_shared_lock_is_fatal_in_debug_builds) {
 }
 #endif
 
+CHILD_MAIN(is_done_twice) {
+  return sley::run([] {
+    sley::wait_group group;
+    group.go([&] { group.done(); });
+    sley::block_forever();
+  });
+}
+
+// The second comes from a destructor.
+TEST(misuse, a_goroutine_of_a_group_that_is_done_twice_is_fatal) {
+  const auto child = sley_test::run_child("is_done_twice");
+  EXPECT_EQ(child.status, 2) << child;
+  EXPECT_EQ(child.err.rfind("fatal error: sley::wait_group: negative counter\n", 0), 0u) << child;
+}
+
 TEST(misuse, unlocking_an_unlocked_mutex_is_fatal) {
   const std::vector<std::string> names = {"unlocks_an_unlocked_mutex",
                                           "unlocks_twice",

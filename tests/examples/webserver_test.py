@@ -41,7 +41,7 @@ def check_server(program):
             expect("get", ask(port, "GET", "/api/values/a%20b"), (200, '"say \\"x\\""\n'))
             expect("list", json.loads(ask(port, "GET", "/api/values")[1]), {"a b": 'say "x"'})
             expect("delete", ask(port, "DELETE", "/api/values/a%20b")[0], 204)
-            expect("figures", json.loads(ask(port, "GET", "/debug")[1])["goroutines"] > 0, True)
+            expect("figures", "\nsley_goroutines " in ask(port, "GET", "/debug/metrics")[1], True)
             server.send_signal(signal.SIGINT)
             log, _ = server.communicate(timeout=LIMIT_S)
             expect("status", server.returncode, 0)

@@ -5,6 +5,7 @@
 
 #include <concepts>
 #include <cstdint>
+#include <type_traits>
 
 namespace sley::detail {
 
@@ -24,6 +25,12 @@ long syscall_word(T* pointer) noexcept {
 }
 inline long syscall_word(decltype(nullptr)) noexcept { return 0; }
 template <std::integral T>
+long syscall_word(T value) noexcept {
+  return static_cast<long>(value);
+}
+// The C library's constants often are unscoped enumerators.
+template <class T>
+  requires std::is_enum_v<T> && std::is_convertible_v<T, long>
 long syscall_word(T value) noexcept {
   return static_cast<long>(value);
 }

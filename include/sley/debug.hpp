@@ -1,0 +1,88 @@
+// Seeing inside a program that runs: its goroutines with their stacks, and the scheduler's figures,
+// as text, as values, and as a page for a browser.
+#pragma once
+
+#include <sley/detail/config.hpp>
+#include <sley/http/router.hpp>
+#include <sley/net.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sley::debug {
+
+// A goroutine, at the moment at which it was looked at.
+struct goroutine_info {
+  std::uint64_t id;
+  std::string name;                   // go_options::name
+  std::string state;                  // "running", "runnable", "syscall", or what it waits for
+  std::chrono::minutes waiting;       // for so long already, if it waits
+  bool is_locked_to_thread;           // see lock_os_thread
+  std::uint64_t created_by;           // the id of the goroutine that started it; 0: a thread did
+  std::uintptr_t created_at;          // the return address of the call that did; 0: unknown
+  std::vector<std::uintptr_t> stack;  // return addresses, innermost first, 64 at most
+};
+
+// All goroutines at one moment, the caller's too. The scheduler stands still meanwhile: some
+// microseconds for each goroutine, and up to 0.2 s for a thread that blocks SIGURG. Who computes
+// goes on, and is asked for its stack by that signal; who sleeps in a system call is not disturbed,
+// and has no stack here. Goroutines that have not begun have none either.
+//
+// Any thread; parks. std::bad_alloc without address space for it (700 bytes for each goroutine).
+// From Go's runtime.GoroutineProfile.
+SLEY_API std::vector<goroutine_info> goroutines();
+
+// The same as text, written to the descriptor: each goroutine with its stack, in the layout of the
+// dumps that SIGQUIT and fatal errors print, in the order of their ids. Blocks the thread if the
+// descriptor does, announced; stops quietly where it takes no more. From Go's
+// pprof.Lookup("goroutine").WriteTo(w, 2).
+SLEY_API void dump_goroutines(int fd);
+
+// Goroutines that do the same at the same place.
+struct goroutine_group {
+  std::size_t count;
+  std::string state;
+  std::vector<std::uintptr_t> stack;
+};
+
+// As goroutines(), those that are in the same state with the same stack taken together, without the
+// runtime's own frames as far as the program has symbols; the largest groups first. From Go's
+// goroutine profile.
+SLEY_API std::vector<goroutine_group> goroutine_profile();
+
+// Of goroutines(), those that can never go on, whatever the program does: they wait for a nil
+// channel, or in a select without cases (block_forever). The main goroutine is not among them. What
+// waits for a channel that nobody holds any more is not found: that takes a garbage collector.
+SLEY_API std::vector<goroutine_info> leaks();
+
+struct metric {
+  enum class kind : std::uint8_t { counter, gauge };
+
+  std::string_view name;  // as Prometheus has it: "sley_goroutines", "sley_steals_total"
+  std::string_view help;
+  kind what;
+  std::uint64_t value;
+};
+
+// The figures of runtime::read_stats(), with names. Any thread; never parks.
+SLEY_API std::vector<metric> metrics();
+
+// Pages for a route that ends in "/{page...}", such as "/debug/{page...}":
+//   (nothing)    a page with links to the others
+//   goroutines   dump_goroutines()
+//   profile      goroutine_profile(), as text with the names of functions
+//   metrics      metrics(), in the text format of Prometheus
+// They tell much of a program: not for everybody. Where HTTP is not built in, this does not link.
+SLEY_API http::handler pages();
+
+// Serves pages() at "/debug/" on a loopback address, "127.0.0.1:6060" or "[::1]:0", until the
+// process ends; returns where it listens. Any other address throws std::invalid_argument: who wants
+// that adds pages() to a server of his own, with what guards it. Parks while it looks up the
+// address; std::system_error if it can't listen there. Any thread. From Go's net/http/pprof.
+SLEY_API net::endpoint serve(std::string_view host_port);
+
+}  // namespace sley::debug

@@ -1,0 +1,135 @@
+// The pages for a browser.
+#include "debug/text.hpp"
+
+#include <sley/debug.hpp>
+#include <sley/go.hpp>
+#include <sley/http/error.hpp>
+#include <sley/http/server.hpp>
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <memory>
+#include <stdexcept>
+#include <system_error>
+
+namespace sley::debug {
+
+namespace {
+
+constexpr std::string_view index_page = R"(<!doctype html>
+<title>sley</title>
+<h1>This process</h1>
+<ul>
+<li><a href="goroutines">goroutines</a>, each with its stack
+<li><a href="profile">profile</a>: goroutines at the same place taken together
+<li><a href="metrics">metrics</a>
+</ul>
+)";
+
+// A file without a name, for text of any length.
+class scratch_file {
+ public:
+  scratch_file() : fd_(::memfd_create("sley debug", MFD_CLOEXEC)) {
+    if (fd_ < 0) throw std::system_error(errno, std::system_category(), "sley: memfd_create");
+  }
+  ~scratch_file() { ::close(fd_); }
+  scratch_file(const scratch_file&) = delete;
+  scratch_file& operator=(const scratch_file&) = delete;
+
+  int fd() const noexcept { return fd_; }
+  std::string text() const {
+    std::string all(static_cast<std::size_t>(::lseek(fd_, 0, SEEK_END)), '\0');
+    std::size_t have = 0;
+    while (have < all.size()) {  // ends: it has so many bytes
+      const ssize_t n =
+          ::pread(fd_, all.data() + have, all.size() - have, static_cast<off_t>(have));
+      if (n <= 0) throw std::system_error(errno, std::system_category(), "sley: pread");
+      have += static_cast<std::size_t>(n);
+    }
+    return all;
+  }
+
+ private:
+  int fd_;
+};
+
+std::string printed(void (*print)(int fd)) {
+  const scratch_file file;
+  print(file.fd());
+  return file.text();
+}
+
+// https://prometheus.io/docs/instrumenting/exposition_formats/
+std::string metrics_text() {
+  std::string text;
+  for (const metric& m : metrics()) {
+    const std::string name(m.name);
+    text += "# HELP " + name + ' ' + std::string(m.help) + '\n';
+    text += "# TYPE " + name + (m.what == metric::kind::counter ? " counter\n" : " gauge\n");
+    text += name + ' ' + std::to_string(m.value) + '\n';
+  }
+  return text;
+}
+
+void show(const http::request& in, http::response& out) {
+  constexpr std::string_view plain = "text/plain; charset=utf-8";
+  const std::string_view page = in.param("page");
+  out.headers().set("Cache-Control", "no-store");
+  if (page.empty()) {
+    out.send(200, "text/html; charset=utf-8", index_page);
+  } else if (page == "goroutines") {
+    out.send(200, plain, printed(&dump_goroutines));
+  } else if (page == "profile") {
+    out.send(200, plain, printed(&print_profile));
+  } else if (page == "metrics") {
+    out.send(200, "text/plain; version=0.0.4; charset=utf-8", metrics_text());
+  } else {
+    throw http::status_error(404);
+  }
+}
+
+// "127.0.0.1", "127.0.0.1:80", "[::1]:80", "localhost:80"
+bool is_loopback(std::string_view host_port) {
+  const bool has_brackets = host_port.starts_with('[');
+  std::string_view host = host_port.substr(0, host_port.find(has_brackets ? ']' : ':'));
+  if (has_brackets) host.remove_prefix(1);
+  if (host == "localhost") return true;
+  try {
+    const std::string address = net::endpoint(host, 0).host();
+    return address.starts_with("127.") || address == "::1";
+  } catch (const std::system_error&) {
+    return false;  // a name
+  }
+}
+
+// A page elsewhere may have made a name of its own stand for this address.
+http::handler for_local_names(http::handler next) {
+  return [next = std::move(next)](http::request& in, http::response& out) {
+    if (!is_loopback(in.headers().get("Host"))) throw http::status_error(403);
+    next(in, out);
+  };
+}
+
+}  // namespace
+
+http::handler pages() { return &show; }
+
+net::endpoint serve(std::string_view host_port) {
+  if (!is_loopback(host_port)) {
+    throw std::invalid_argument("sley::debug::serve: \"" + std::string(host_port) +
+                                "\" is no loopback address with a port");
+  }
+  http::router routes;
+  routes.get("/debug/{page...}", pages());
+  routes.use(&for_local_names);
+  auto listener = net::tcp_listener::listen(host_port);
+  const net::endpoint local = listener.local();
+  const auto server = std::make_shared<http::server>(routes);
+  go(go_options{.name = "sley debug server"},
+     [server, listening = std::move(listener)]() mutable { server->serve(std::move(listening)); });
+  return local;
+}
+
+}  // namespace sley::debug

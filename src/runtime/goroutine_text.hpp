@@ -1,0 +1,70 @@
+// A goroutine as it is shown: what it does, and its stack, in the layout of Go's tracebacks.
+#pragma once
+
+#include "base/print.hpp"
+#include "runtime/goroutine.hpp"
+#include "runtime/stack_trace.hpp"
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace sley::platform {
+struct frame_name;
+}
+
+namespace sley::rt {
+
+// Which machine runs the goroutine at the moment; null if none does. For figures and dumps.
+machine* runner_of(const goroutine& g) noexcept;
+// The same, or the one that it is bound to.
+machine* thread_of(const goroutine& g) noexcept;
+
+// What is known of a goroutine without its stack.
+struct goroutine_view {
+  goroutine_view(const goroutine& g, const machine* thread) noexcept;
+  goroutine_view() noexcept = default;
+
+  std::string_view name() const noexcept { return {name_bytes, name_size}; }
+
+  std::uint64_t id = 0;
+  std::uint64_t created_by = 0;  // a goroutine's id, or 0
+  std::uintptr_t created_at = 0;
+  std::string_view state;     // of what stays in memory for good
+  std::uint32_t minutes = 0;  // so long it waits
+  bool is_waiting = false;
+  bool is_locked = false;  // to its thread
+  bool has_thread = false;
+  std::uint8_t name_size = 0;
+  char name_bytes[goroutine_extra::max_name] = {};
+};
+
+// A frame that is not shown, as it says nothing to the author of a goroutine. Needs 64 KB of stack.
+bool is_runtimes_own(std::uintptr_t frame) noexcept;
+
+// Needs 64 KB of stack.
+class goroutine_printer {
+ public:
+  // `may_allocate`: names are as in the source, for which the C++ library calls malloc.
+  goroutine_printer(int fd, bool may_allocate) noexcept : fd_(fd), may_allocate_(may_allocate) {}
+
+  // All of it, and an empty line.
+  void print(const goroutine_view& g, std::span<const std::uintptr_t> frames) noexcept;
+  void print_header(const goroutine_view& g) const noexcept;
+  void print_frames(std::span<const std::uintptr_t> frames) noexcept;
+  // Where a goroutine was started: the innermost function there that is not the library's own.
+  void print_creator(const goroutine_view& g) noexcept;
+
+ private:
+  static void visit_frame(void* arg, const platform::frame_name& name);
+  static void visit_creator(void* arg, const platform::frame_name& name);
+  void put_name(base::line_writer& line, const platform::frame_name& name) const noexcept;
+  void put_place(base::line_writer& line, const platform::frame_name& name) const noexcept;
+
+  int fd_;
+  bool may_allocate_;
+  std::uintptr_t pc_ = 0;
+  const goroutine_view* creator_of_ = nullptr;
+};
+
+}  // namespace sley::rt

@@ -1,0 +1,100 @@
+// From Go's goroutineProfileWithLabels, in its older form, which stops the world.
+#include "runtime/snapshot.hpp"
+
+#include "platform/os.hpp"
+#include "platform/sanitizer.hpp"
+#include "runtime/enter.hpp"
+#include "runtime/records.hpp"
+#include "runtime/sched_state.hpp"
+#include "runtime/world.hpp"
+
+#include <sley/runtime.hpp>
+
+#include <algorithm>
+#include <new>
+
+namespace sley::rt {
+
+namespace {
+
+detail::atomic<bool> is_being_taken;  // relaxed: a hint for who can't wait for long
+
+// A thread that sleeps in a system call of the user's is let alone: some return EINTR. One inside
+// the runtime sleeps there, which is nothing to anybody.
+bool may_be_asked(const machine* thread) noexcept {
+  if (thread->border.call() != 0) return false;
+  return !thread->border.is_outside() ||
+         !platform::is_thread_asleep(thread->thread_id.load_relaxed());
+}
+
+}  // namespace
+
+struct snapshot::request : world_request {
+  explicit request(snapshot& s) noexcept : world_request{&request::serve}, result(s) {}
+
+  static void serve(world_request* r) noexcept {
+    is_being_taken.store_relaxed(true);
+    with_world_stopped(&request::look, r);
+    is_being_taken.store_relaxed(false);
+  }
+
+  static void look(void* arg) {
+    auto* self = static_cast<request*>(arg);
+    platform::fiber_state own;
+    platform::adopt_thread_stack(own);
+    for (slab* s = first_slab(); s != nullptr; s = s->next) {
+      for (goroutine& g : s->records) {
+        if (is_alive(g) && self->result.has_room()) self->look_at(g, own);
+      }
+    }
+  }
+
+  void look_at(goroutine& which, platform::fiber_state& own) noexcept {
+    machine* thread = thread_of(which);
+    trace.size = 0;
+    if (thread == nullptr) {
+      look_at_waiting(&which, own, trace);
+    } else if (!may_be_asked(thread) || !ask_thread(thread, trace)) {
+      trace.size = 0;
+    }
+    result.add(goroutine_view(which, thread), trace.view());
+  }
+
+  snapshot& result;
+  stack_trace trace;
+};
+
+snapshot::snapshot() {
+  // Foreign threads may start some more until the world has stopped, and while it does.
+  constexpr std::size_t more = 4096;
+  constexpr std::size_t each = sizeof(entry) + stack_trace::most_frames * sizeof(std::uintptr_t);
+  const std::size_t page = platform::page_bytes();
+  bytes_ = ((runtime::num_goroutines() + more) * each + page - 1) / page * page;
+  memory_ = static_cast<std::byte*>(platform::map_memory(bytes_, true));
+  if (memory_ == nullptr) throw std::bad_alloc();
+  request r(*this);
+  enter();
+  ask_sysmon(r, wait::snapshot);
+  leave();
+}
+
+snapshot::~snapshot() { platform::unmap_memory(memory_, bytes_); }
+
+bool snapshot::has_room() const noexcept {
+  return bytes_ - used_ >= sizeof(entry) + stack_trace::most_frames * sizeof(std::uintptr_t);
+}
+
+void snapshot::add(const goroutine_view& g, std::span<const std::uintptr_t> frames) noexcept {
+  auto* e = ::new (memory_ + used_) entry{g, frames.size()};
+  std::copy(frames.begin(), frames.end(), reinterpret_cast<std::uintptr_t*>(e + 1));
+  used_ += sizeof(entry) + frames.size_bytes();
+}
+
+void wait_for_snapshot() noexcept {
+  const std::int64_t until_ns = platform::monotonic_ns() + answer_within_ns;
+  while (is_being_taken.load_relaxed() && platform::monotonic_ns() < until_ns) {
+    platform::sleep_ns(look_for_answer_ns);
+  }
+}
+
+}  // namespace sley::rt

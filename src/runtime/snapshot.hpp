@@ -1,0 +1,56 @@
+// All goroutines at one moment, with their stacks; the program goes on afterwards.
+#pragma once
+
+#include "runtime/goroutine_text.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace sley::rt {
+
+class snapshot {
+ public:
+  struct entry {
+    goroutine_view goroutine;
+    std::size_t frame_count = 0;
+    std::span<const std::uintptr_t> frames() const noexcept {
+      return {reinterpret_cast<const std::uintptr_t*>(this + 1), frame_count};
+    }
+  };
+
+  // Parks. The world is stopped meanwhile: some microseconds for each goroutine. Those that compute
+  // go on, and tell their stack by a signal; those that sleep in a system call are not disturbed,
+  // and have none. std::bad_alloc without address space for it. [user code]
+  snapshot();
+  ~snapshot();
+  snapshot(const snapshot&) = delete;
+  snapshot& operator=(const snapshot&) = delete;
+
+  // In no order. Null behind the last one.
+  const entry* first() const noexcept { return at(0); }
+  const entry* after(const entry* e) const noexcept {
+    const auto* end = reinterpret_cast<const std::byte*>(e->frames().data() + e->frame_count);
+    return at(static_cast<std::size_t>(end - memory_));
+  }
+
+ private:
+  struct request;
+  friend struct request;
+
+  const entry* at(std::size_t place) const noexcept {
+    return place == used_ ? nullptr : reinterpret_cast<const entry*>(memory_ + place);
+  }
+  void add(const goroutine_view& g, std::span<const std::uintptr_t> frames) noexcept;
+  bool has_room() const noexcept;
+
+  std::byte* memory_ = nullptr;
+  std::size_t bytes_ = 0;
+  std::size_t used_ = 0;
+};
+
+// For who ends the process with a dump: returns when no snapshot is being taken any more, or after
+// a while all the same.
+void wait_for_snapshot() noexcept;
+
+}  // namespace sley::rt

@@ -1,0 +1,259 @@
+// <sley/debug.hpp>: what a program sees of itself. Snapshots are whole, and the program goes on.
+// The pages: tests/http/debug_pages_test.cpp.
+#include "support/dump.hpp"
+#include "support/harness.hpp"
+#include "support/text.hpp"
+
+#include <sley/debug.hpp>
+#include <sley/os.hpp>
+
+#include <poll.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <set>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+using sley::chan;
+using sley::debug::goroutine_info;
+using sley::debug::goroutines;
+using sley_test::eventually;
+using sley_test::expect_frame;
+using sley_test::find;
+using sley_test::go_until_parked;
+using sley_test::goroutines_in;
+using sley_test::parks_here;
+using sley_test::rounds;
+namespace this_goroutine = sley::this_goroutine;
+using namespace std::chrono_literals;
+
+namespace {
+
+goroutine_info named(const std::vector<goroutine_info>& all, const std::string& name) {
+  for (const goroutine_info& g : all) {
+    if (g.name == name) return g;
+  }
+  ADD_FAILURE() << "no goroutine " << name << " among " << all.size();
+  return {};
+}
+
+// All that is written to the descriptor that `write` gets.
+template <class Write>
+std::string written(const Write& write) {
+  const int fd = ::memfd_create("dump", MFD_CLOEXEC);
+  EXPECT_GE(fd, 0);
+  write(fd);
+  std::string text(static_cast<std::size_t>(::lseek(fd, 0, SEEK_END)), '\0');
+  EXPECT_EQ(::pread(fd, text.data(), text.size(), 0), static_cast<ssize_t>(text.size()));
+  ::close(fd);
+  return text;
+}
+
+// Computes until it goes.
+class hog {
+ public:
+  explicit hog(const std::string& name) {
+    group_.add(1);
+    sley::go({.name = name}, [this] {
+      while (!stops_) ++turns_;
+      group_.done();
+    });
+    EXPECT_TRUE(eventually([this] { return turns_ > 0; }));
+  }
+  ~hog() {
+    stops_ = true;
+    group_.wait();
+  }
+  hog(const hog&) = delete;
+  hog& operator=(const hog&) = delete;
+
+  long turns() const { return turns_; }
+
+ private:
+  std::atomic<bool> stops_{false};
+  std::atomic<long> turns_{0};
+  sley::wait_group group_;
+};
+
+}  // namespace
+
+GO_TEST(debug, a_goroutine_has_what_is_known_of_it) {
+  const chan<int> c;
+  go_until_parked([c] {
+    sley::go({.name = "receiver"}, [c] { c.receive(); });
+    c.receive();
+  });
+  EXPECT_TRUE(eventually([] { return named(goroutines(), "receiver").state == "chan receive"; }));
+  const std::vector<goroutine_info> all = goroutines();
+  EXPECT_EQ(all.size(), sley::runtime::num_goroutines());
+  const goroutine_info g = named(all, "receiver");
+  EXPECT_NE(g.id, this_goroutine::id());
+  EXPECT_GT(g.created_by, this_goroutine::id());
+  EXPECT_NE(g.created_at, 0u);
+  EXPECT_EQ(g.waiting, 0min);
+  EXPECT_FALSE(g.is_locked_to_thread);
+  EXPECT_GT(g.stack.size(), 1u);
+  c.close();
+}
+
+GO_TEST(debug, the_caller_is_among_them_and_one_that_is_locked_says_so) {
+  const sley::os_thread_lock lock;
+  std::set<std::uint64_t> ids;
+  for (const goroutine_info& g : goroutines()) {
+    EXPECT_TRUE(ids.insert(g.id).second) << g.id << " twice";
+    if (g.id != this_goroutine::id()) continue;
+    EXPECT_TRUE(g.is_locked_to_thread);
+    EXPECT_GT(g.stack.size(), 1u);
+  }
+  EXPECT_TRUE(ids.contains(this_goroutine::id()));
+}
+
+GO_TEST(debug, a_dump_has_the_layout_of_a_fatal_errors_and_the_program_goes_on) {
+  const chan<int> c;
+  sley_test::starts_one_here({.name = "g-parked"}, c);
+  EXPECT_TRUE(eventually([] { return named(goroutines(), "g-parked").state == "chan receive"; }));
+  const std::string text = written([](int fd) { sley::debug::dump_goroutines(fd); });
+  const auto shown = goroutines_in(text);
+  const auto& parked = find(shown, "\"g-parked\"");
+  EXPECT_EQ(parked.state, "chan receive");
+  expect_frame(parked, "parks_here");
+  EXPECT_TRUE(parked.mentions("created by ")) << text;
+  EXPECT_EQ(find(shown, "goroutine 1 ").id, 1);
+  EXPECT_TRUE(std::ranges::is_sorted(shown, {}, &sley_test::shown_goroutine::id));
+  c.close();
+}
+
+GO_TEST(debug, who_computes_tells_its_stack_and_goes_on) {
+  const hog busy("hog");
+  for (int i = 0; i < rounds(50); ++i) {
+    const goroutine_info g = named(goroutines(), "hog");
+    EXPECT_TRUE(g.state == "running" || g.state == "runnable") << g.state;
+    const long before = busy.turns();
+    EXPECT_TRUE(eventually([&] { return busy.turns() != before; }));
+  }
+  EXPECT_TRUE(eventually([] { return named(goroutines(), "hog").stack.size() > 1; }));
+}
+
+// poll(2) would return EINTR.
+GO_TEST(debug, who_sleeps_in_a_system_call_is_not_disturbed) {
+  for (const bool is_announced : {true, false}) {
+    int ends[2];
+    EXPECT_EQ(::pipe(ends), 0);
+    std::atomic<int> polled{0};
+    std::atomic<bool> has_begun{false};
+    const auto wait_for_byte = [&] {
+      has_begun = true;
+      pollfd p = {.fd = ends[0], .events = POLLIN, .revents = 0};
+      return ::poll(&p, 1, -1) == 1 ? 1 : -errno;
+    };
+    sley::wait_group group;
+    group.go([&] { polled = is_announced ? sley::blocking(wait_for_byte) : wait_for_byte(); });
+    EXPECT_TRUE(eventually([&] { return has_begun.load(); }));
+    for (int i = 0; i < rounds(50); ++i) EXPECT_GE(goroutines().size(), 2u);
+    EXPECT_EQ(polled, 0);
+    EXPECT_EQ(::write(ends[1], "x", 1), 1);
+    group.wait();
+    EXPECT_EQ(polled, 1);
+    ::close(ends[0]);
+    ::close(ends[1]);
+  }
+}
+
+GO_TEST(debug, a_profile_takes_together_what_stands_at_the_same_place) {
+  const chan<int> c;
+  constexpr std::size_t count = 100;
+  for (std::size_t i = 0; i < count; ++i) sley::go([c] { parks_here(c); });
+  EXPECT_TRUE(eventually([&] {
+    const auto profile = sley::debug::goroutine_profile();
+    return profile.front().count == count && profile.front().state == "chan receive" &&
+           profile.front().stack.size() > 1;
+  }));
+  std::size_t sum = 0;
+  for (const auto& group : sley::debug::goroutine_profile()) sum += group.count;
+  EXPECT_EQ(sum, sley::runtime::num_goroutines());
+  c.close();
+}
+
+GO_TEST(debug, metrics_are_the_figures_with_names) {
+  std::set<std::string_view> names;
+  std::uint64_t living = 0;
+  for (const sley::debug::metric& m : sley::debug::metrics()) {
+    EXPECT_TRUE(names.insert(m.name).second) << m.name;
+    EXPECT_FALSE(m.help.empty()) << m.name;
+    EXPECT_EQ(m.name.ends_with("_total"), m.what == sley::debug::metric::kind::counter) << m.name;
+    if (m.name == "sley_goroutines") living = m.value;
+  }
+  EXPECT_EQ(living, sley::runtime::num_goroutines());
+}
+
+// Each snapshot is whole while goroutines come, go, park, are preempted and change threads.
+GO_TEST(debug, snapshots_are_taken_in_a_storm) {
+  const hog busy("hog");
+  std::atomic<bool> stops{false};
+  const chan<int> c(4);
+  sley::wait_group group;
+  for (int i = 0; i < 8; ++i) {
+    group.go([&, i] {
+      while (!stops) {
+        sley::wait_group inner;
+        inner.go([&] { c.send(i); });
+        inner.go([&] { c.receive(); });
+        if (i == 0) sley::blocking([] { std::this_thread::yield(); });
+        if (i == 1) {
+          const sley::os_thread_lock lock;
+          this_goroutine::yield();
+        }
+        inner.wait();
+      }
+    });
+  }
+  const auto take = [&] {
+    for (int i = 0; i < rounds(30); ++i) {
+      std::set<std::uint64_t> ids;
+      for (const goroutine_info& g : goroutines()) {
+        EXPECT_FALSE(g.state.empty());
+        EXPECT_TRUE(ids.insert(g.id).second) << g.id << " twice";
+      }
+      EXPECT_GE(ids.size(), 9u);
+    }
+  };
+  sley::wait_group takers;
+  takers.go(take);
+  takers.go(take);
+  take();
+  takers.wait();
+  stops = true;
+  group.wait();
+}
+
+FOREIGN_TEST(debug, a_thread_may_ask_as_well) {
+  const chan<int> c;
+  sley::go({.name = "waits"}, [c] { c.receive(); });
+  EXPECT_TRUE(eventually([] { return named(goroutines(), "waits").state == "chan receive"; }));
+  EXPECT_NE(written([](int fd) { sley::debug::dump_goroutines(fd); }).find("\"waits\""),
+            std::string::npos);
+  c.close();
+}
+
+// Those that wait for ever stay until the process ends. M1, M2: what can be told without a garbage
+// collector.
+TEST(debug, those_that_can_never_go_on_are_leaks_but_for_main) {
+  sley::run([] {
+    EXPECT_TRUE(sley::debug::leaks().empty());
+    const chan<int> held;
+    sley::go({.name = "receives"}, [] { chan<int>(nullptr).receive(); });
+    sley::go({.name = "sends"}, [] { chan<int>(nullptr).send(1); });
+    sley::go({.name = "blocks"}, [] { sley::block_forever(); });
+    go_until_parked([held] { held.receive(); });
+    EXPECT_TRUE(eventually([] { return sley::debug::leaks().size() == 3; }));
+    for (const char* name : {"receives", "sends", "blocks"}) named(sley::debug::leaks(), name);
+    held.close();
+  });
+}

@@ -1,0 +1,74 @@
+// The pages of <sley/debug.hpp>.
+#include "support/web.hpp"
+
+#include <sley/debug.hpp>
+
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <system_error>
+
+using sley_test::get;
+using sley_test::has;
+using sley_test::running_server;
+using sley_test::status_of;
+
+namespace {
+
+// A server of the process, which stays until it ends, as its goroutine does.
+const std::string& served() {
+  static const std::string address = sley::debug::serve("127.0.0.1:0").to_string();
+  return address;
+}
+
+std::string ask(std::string_view page, std::string_view host = "localhost") {
+  const auto s = sley::net::tcp_stream::connect(served());
+  s.write_all(sley_test::bytes_of("GET " + std::string(page) + " HTTP/1.1\r\nHost: " +
+                                  std::string(host) + "\r\nConnection: close\r\n\r\n"));
+  return sley_test::read_to_end(s);
+}
+
+}  // namespace
+
+TEST(debug_pages, are_served_on_a_loopback_address) {
+  sley::run([] {
+    EXPECT_TRUE(has(ask("/debug/"), "href=\"goroutines\""));
+    EXPECT_TRUE(has(ask("/debug/goroutines"), "\"sley debug server\" [IO wait]:"));
+    EXPECT_TRUE(has(ask("/debug/profile"), "1 [IO wait]:"));
+    const std::string metrics = ask("/debug/metrics");
+    EXPECT_TRUE(has(metrics, "\n# TYPE sley_goroutines gauge\nsley_goroutines "));
+    EXPECT_TRUE(has(metrics, "\n# TYPE sley_spawned_total counter\nsley_spawned_total "));
+    EXPECT_EQ(status_of(ask("/debug/other")), 404);
+    EXPECT_EQ(status_of(ask("/")), 404);
+  });
+}
+
+// A name that a page elsewhere makes stand for 127.0.0.1.
+TEST(debug_pages, answer_to_names_of_this_machine_only) {
+  sley::run([] {
+    for (const char* host : {"127.0.0.1", "127.0.0.1:80", "[::1]", "[::1]:80", "localhost:80"}) {
+      EXPECT_EQ(status_of(ask("/debug/", host)), 200) << host;
+    }
+    for (const char* host : {"example.com", "127.example.com", "127.0.0.1.example.com", "[::2]"}) {
+      EXPECT_EQ(status_of(ask("/debug/", host)), 403) << host;
+    }
+  });
+}
+
+TEST(debug_pages, are_not_served_to_everybody) {
+  sley::run([] {
+    for (const char* address : {"0.0.0.0:0", "[::]:0", ":0", "example.com:80", "10.0.0.1:80", ""}) {
+      EXPECT_THROW(sley::debug::serve(address), std::invalid_argument) << address;
+    }
+    const std::string taken = served();
+    EXPECT_THROW(sley::debug::serve(taken), std::system_error);
+  });
+}
+
+GO_TEST(debug_pages, are_a_handler_for_any_server) {
+  sley::http::router routes;
+  routes.get("/inside/{page...}", sley::debug::pages());
+  const running_server web(routes);
+  EXPECT_TRUE(has(web.exchange(get("/inside/metrics")), "sley_procs "));
+  EXPECT_TRUE(has(web.exchange(get("/inside/")), "<h1>"));
+}
