@@ -7,8 +7,10 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <future>
 #include <memory>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -20,19 +22,55 @@ using namespace std::chrono_literals;
 using std::chrono::steady_clock;
 
 // H20, TestPool, TestPoolNew
-GO_TEST(object_pool, hands_out_what_was_given_back_and_else_makes_one) {
+GO_TEST(object_pool, makes_one_only_if_none_was_given_back) {
+  const sley_test::processors one(1);
   int made = 0;
   sley::object_pool<int> pool([&] { return std::make_unique<int>(made++); });
-  const int* first;
-  {
-    auto a = pool.get();
-    first = a.get();
-    auto b = pool.get();
-    EXPECT_EQ(*a + *b, 0 + 1);
+  auto a = pool.get();
+  auto b = pool.get();
+  EXPECT_EQ(*a, 0);
+  EXPECT_EQ(*b, 1);
+  const int* const given = a.get();
+  a.reset();
+  a = pool.get();
+  EXPECT_EQ(a.get(), given) << "the one that was given back";
+  const auto c = pool.get();
+  EXPECT_EQ(*c, 2) << "there was no other";
+  EXPECT_EQ(made, 3);
+}
+
+// H20: what a processor has at hand is a stack; Go's private slot is the top of it.
+GO_TEST(object_pool, what_was_given_back_last_comes_out_first) {
+  const sley_test::processors one(1);
+  int made = 0;
+  sley::object_pool<int> pool([&] { return std::make_unique<int>(made++); });
+  std::array<sley::object_pool<int>::handle, 5> held;
+  for (auto& h : held) h = pool.get();
+  for (const std::size_t i : {2U, 0U, 4U, 1U, 3U}) held[i].reset();
+  for (const int next : {3, 1, 4, 0, 2}) {
+    auto& taken = held[static_cast<std::size_t>(next)];
+    taken = pool.get();
+    EXPECT_EQ(*taken, next);
   }
-  auto again = pool.get();
-  auto other = pool.get();
-  EXPECT_TRUE(again.get() == first || other.get() == first || made > 2);
+  EXPECT_EQ(made, 5);
+}
+
+// H20: more than a processor has at hand, which the others' share is for.
+GO_TEST(object_pool, all_that_were_given_back_come_out_again) {
+  const sley_test::processors one(1);
+  int made = 0;
+  sley::object_pool<int> pool([&] { return std::make_unique<int>(made++); });
+  constexpr std::size_t many = 20;
+  std::set<const int*> given;
+  std::vector<sley::object_pool<int>::handle> held(many);
+  for (auto& h : held) h = pool.get();
+  for (const auto& h : held) given.insert(h.get());
+  for (auto& h : held) h.reset();
+  std::set<const int*> taken;
+  for (auto& h : held) h = pool.get();
+  for (const auto& h : held) taken.insert(h.get());
+  EXPECT_EQ(taken, given);
+  EXPECT_EQ(made, static_cast<int>(many));
 }
 
 struct object {
