@@ -5,12 +5,15 @@
 #include "support/scale.hpp"
 #include "support/sleepers.hpp"
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <optional>
 #include <thread>
+#include <vector>
 
 using sley_test::as_many_as_fit;
 using sley_test::at_most;
@@ -19,6 +22,7 @@ using sley_test::resident_memory;
 using sley_test::rounds;
 using sley_test::sleepers;
 using sley_test::under_sanitizer;
+using sley_test::use_stack;
 using namespace std::chrono_literals;
 
 namespace {
@@ -84,15 +88,102 @@ CHILD_MAIN(parks_and_is_wholly_idle) {
   return sley_test::verdict();
 }
 
-// Both at the same time, for it takes each some seconds.
+namespace {
+
+// A value that lies on its sender's stack. The large one is on more than one page.
+template <std::size_t Words>
+class parcel {
+ public:
+  explicit parcel(int sender) : sender_(sender) {
+    for (std::size_t i = 0; i < Words; ++i) words_[i] = word(i);
+  }
+  int sender() const { return sender_; }
+  bool is_intact() const {
+    for (std::size_t i = 0; i < Words; ++i) {
+      if (words_[i] != word(i)) return false;
+    }
+    return true;
+  }
+
+ private:
+  std::uint64_t word(std::size_t i) const {
+    return (static_cast<std::uint64_t>(sender_) + i + 1) * 0x9e3779b97f4a7c15U;
+  }
+
+  int sender_;
+  std::array<std::uint64_t, Words> words_;
+};
+
+// Goroutines that have used 64 KiB of stack, and block in sending.
+template <std::size_t Words>
+class senders {
+ public:
+  senders(int count, bool in_select) : count_(count) {
+    for (int i = 0; i < count; ++i) {
+      group_.go([this, i, in_select] {
+        EXPECT_EQ(use_stack(sley_test::deep_pages), sley_test::deep_pages);
+        const parcel<Words> value(i);
+        arrived_.fetch_add(1, std::memory_order_relaxed);
+        if (in_select) {
+          sley::select(sley::on_send(parcels_, value, [] {}),
+                       sley::on_receive(never_, [](bool) { ADD_FAILURE(); }));
+        } else {
+          parcels_.send(value);
+        }
+        EXPECT_TRUE(value.is_intact());
+        EXPECT_EQ(use_stack(sley_test::deep_pages), sley_test::deep_pages);
+      });
+    }
+    EXPECT_TRUE(sley_test::eventually([this] { return arrived_ == count_; }));
+  }
+  void receive_all() {
+    std::vector<bool> has_sent(static_cast<std::size_t>(count_));
+    for (int i = 0; i < count_; ++i) {
+      const std::optional<parcel<Words>> got = parcels_.receive();
+      EXPECT_TRUE(got->is_intact()) << "what " << got->sender() << " sends has changed";
+      const auto sender = static_cast<std::size_t>(got->sender());
+      EXPECT_FALSE(has_sent.at(sender)) << "received twice";
+      has_sent[sender] = true;
+    }
+    group_.wait();
+  }
+
+ private:
+  const int count_;
+  const sley::chan<parcel<Words>> parcels_;
+  const sley::chan<void> never_;
+  std::atomic<int> arrived_{0};
+  sley::wait_group group_;
+};
+
+}  // namespace
+
+CHILD_MAIN(parks_in_sends) {
+  return sley::run([] {
+    const int count = as_many_as_fit(at_most(4000), 90 << 10);
+    senders<1> small(count / 4, false);
+    senders<768> large(count / 4, false);
+    senders<1> small_in_select(count / 4, true);
+    senders<768> large_in_select(count / 4, true);
+    print_memory("sending from 64 KiB each");
+    expect_fall(limit_for(count, 32 << 10), sleep_in_the_library);
+    small.receive_all();
+    large.receive_all();
+    small_in_select.receive_all();
+    large_in_select.receive_all();
+    return sley_test::verdict();
+  });
+}
+
+// All at the same time, for it takes each some seconds. That with sends answers A10,
+// TestShrinkStackDuringBlockedSend.
 TEST(memory_return, what_parked_and_ended_goroutines_do_not_need_is_given_back) {
-  sley_test::child_result idle;
-  std::thread second([&idle] { idle = sley_test::run_child("parks_and_is_wholly_idle"); });
-  const auto child = sley_test::run_child("parks_and_ends");
-  second.join();
-  std::printf("%sin a wholly idle process:\n%s", child.out.c_str(), idle.out.c_str());
-  EXPECT_EQ(child.status, 7) << child;
-  EXPECT_EQ(idle.status, 7) << idle;
+  const auto ends = sley_test::run_children(
+      {"parks_and_ends", "parks_and_is_wholly_idle", "parks_in_sends"}, sley_test::patience);
+  for (const auto& child : ends) {
+    std::printf("%s\n", child.out.c_str());
+    EXPECT_EQ(child.status, 7) << child;
+  }
 }
 
 // Given back while others are busy, some of it twice, and used again in between.
