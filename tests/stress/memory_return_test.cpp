@@ -166,7 +166,7 @@ CHILD_MAIN(parks_in_sends) {
     senders<1> small_in_select(count / 4, true);
     senders<768> large_in_select(count / 4, true);
     print_memory("sending from 64 KiB each");
-    expect_fall(limit_for(count, 32 << 10), sleep_in_the_library);
+    expect_fall(limit_for(count, 16 << 10), sleep_in_the_library);  // some of each kind, at least
     small.receive_all();
     large.receive_all();
     small_in_select.receive_all();
