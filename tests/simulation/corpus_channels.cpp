@@ -4,6 +4,7 @@
 #include <sley/sley.hpp>
 
 #include <chrono>
+#include <memory>
 #include <optional>
 #include <utility>
 
@@ -12,6 +13,7 @@ namespace sley_test {
 namespace {
 
 using namespace std::chrono_literals;
+
 // Two find the channel open, and both close it.
 template <bool IsFixed>
 void double_close() {
@@ -172,6 +174,93 @@ void result_dropped() {
   check(got == 1, "the result is taken");
 }
 
+// Workers take what there is until the channel is closed, and nobody closes it. (NoCloseRange of
+// Go's goroutineleak patterns; so are those below.)
+template <bool IsFixed>
+void never_closed() {
+  const sley::chan<int> work;
+  const auto done = std::make_shared<sley::testing::atomic<int>>(0);
+  sley::wait_group workers;
+  for (int i = 0; i < 2; ++i) {
+    const auto take_all = [=] {
+      for ([[maybe_unused]] const int item : work) ++*done;
+    };
+    if (IsFixed) {
+      workers.go(take_all);
+    } else {
+      sley::go(take_all);
+    }
+  }
+  for (int i = 0; i < 3; ++i) work.send(i);
+  if (IsFixed) {
+    work.close();
+    workers.wait();
+    check(*done == 3, "all is done");
+  }
+}
+
+// After an error has been sent, the result is sent as well, and there is one receiver. (DoubleSend)
+template <bool IsFixed>
+void sent_twice() {
+  const sley::chan<int> result;
+  const auto is_failing = std::make_shared<sley::testing::atomic<bool>>(false);
+  sley::go([=] { *is_failing = true; });
+  sley::go([=] {
+    if (*is_failing) {
+      result.send(-1);
+      if (IsFixed) return;
+    }
+    result.send(1);
+  });
+  check(result.receive().has_value(), "there is a result");
+}
+
+// Many are asked, and the first answer is taken. (NCastLeak)
+template <bool IsFixed>
+void all_but_the_first_answer() {
+  constexpr int asked = 3;
+  const sley::chan<int> answers(IsFixed ? asked : 0);
+  for (int i = 0; i < asked; ++i) {
+    sley::go([=] { answers.send(i); });
+  }
+  check(answers.receive().has_value(), "there is an answer");
+}
+
+// Who starts it has to stop it.
+class worker {
+ public:
+  void start() const {
+    sley::go([stop = stop_, work = work_] {
+      bool is_stopped = false;
+      while (!is_stopped) {
+        sley::select(sley::on_receive(work, [](std::optional<int>) {}),
+                     sley::on_receive(stop, [&](bool) { is_stopped = true; }));
+      }
+    });
+  }
+  void add(int item) const { work_.send(item); }
+  void stop() const { stop_.close(); }
+
+ private:
+  sley::chan<int> work_;
+  sley::chan<void> stop_;
+};
+
+// ... and does not, on one way out. (MethodContractViolation)
+template <bool IsFixed>
+void started_and_not_stopped() {
+  const worker w;
+  const sley::chan<void> is_cancelled(1);
+  sley::go([=] { is_cancelled.send(); });
+  w.start();
+  w.add(1);
+  bool is_over = false;
+  sley::select(sley::on_receive(is_cancelled, [&](bool) { is_over = true; }),
+               sley::otherwise([] {}));
+  if (is_over && !IsFixed) return;
+  w.stop();
+}
+
 constexpr program programs[] = {
     {"double_close", failure::exception, double_close<false>, double_close<true>},
     {"closed_by_the_receiver", failure::exception, closed_by_the_receiver<false>,
@@ -184,6 +273,12 @@ constexpr program programs[] = {
     {"token_doubled", failure::check, token_doubled<false>, token_doubled<true>, false},
     {"crossed_sends", failure::deadlock, crossed_sends<false>, crossed_sends<true>},
     {"result_dropped", failure::check, result_dropped<false>, result_dropped<true>},
+    {"never_closed", failure::leak, never_closed<false>, never_closed<true>},
+    {"sent_twice", failure::leak, sent_twice<false>, sent_twice<true>},
+    {"all_but_the_first_answer", failure::leak, all_but_the_first_answer<false>,
+     all_but_the_first_answer<true>},
+    {"started_and_not_stopped", failure::leak, started_and_not_stopped<false>,
+     started_and_not_stopped<true>},
 };
 
 }  // namespace
