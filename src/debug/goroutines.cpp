@@ -122,7 +122,7 @@ std::vector<goroutine_group> goroutine_profile() {
   for (const auto& [what, count] : groups) {
     result.push_back({count, std::string(what.first), what.second});
   }
-  std::ranges::stable_sort(result, std::greater(), &goroutine_group::count);
+  std::ranges::sort(result, std::greater(), &goroutine_group::count);
   return result;
 }
 
