@@ -75,6 +75,11 @@ visit current_visit;  // [owner] who dumps: one thread at a time
   platform::switch_context(nobody_comes_back, current_visit.back);
 }
 
+std::size_t free_bytes(const goroutine* g) noexcept {
+  const auto* stack_pointer = static_cast<const char*>(g->context.stack_pointer);
+  return static_cast<std::size_t>(stack_pointer - g->stack->low);
+}
+
 [[gnu::noinline]] void go_and_look(goroutine* g, platform::fiber_state& own,
                                    stack_trace& trace) noexcept {
   platform::context there = g->context;
@@ -87,12 +92,11 @@ visit current_visit;  // [owner] who dumps: one thread at a time
   platform::before_switch(&own, g->stack->fiber);
   platform::switch_context(current_visit.back, there);
   platform::after_switch(own);
+  // The visit's frames were left without an end.
+  platform::reset_stack_memory(g->stack->low, free_bytes(g));
 }
 
-bool has_room(const goroutine* g) noexcept {
-  const auto* stack_pointer = static_cast<const char*>(g->context.stack_pointer);
-  return stack_pointer - g->stack->low > static_cast<std::ptrdiff_t>(room_for_unwinder);
-}
+bool has_room(const goroutine* g) noexcept { return free_bytes(g) > room_for_unwinder; }
 
 // ---- a goroutine that has a thread ----
 
