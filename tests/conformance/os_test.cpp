@@ -1,4 +1,5 @@
 // Files, pipes and descriptors of others. The rows of Go's tests stand beside the tests.
+#include "support/child.hpp"
 #include "support/connections.hpp"
 #include "support/harness.hpp"
 
@@ -7,8 +8,11 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <csignal>
 #include <cstddef>
+#include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -78,6 +82,61 @@ GO_TEST(os, a_pipe_without_a_reader_is_broken) {
     std::error_code error;
     p.writer.write_all(bytes_of("x"), error);
     EXPECT_EQ(error, std::errc::broken_pipe);
+  }
+}
+
+namespace {
+
+// Makes a standard stream a pipe that nobody reads.
+void leave_without_reader(int stream) {
+  int ends[2];
+  if (::pipe(ends) != 0 || ::dup2(ends[1], stream) != stream) std::_Exit(4);
+  ::close(ends[0]);
+  ::close(ends[1]);
+}
+
+// ... and writes to it as programs do, after a pipe of the library's has been broken.
+int write_to_a_stream_without_reader(int stream) {
+  return sley::run([stream] {
+    pipe_ends p = sley::os::pipe();
+    p.reader.close();
+    std::error_code error;
+    p.writer.write_all(bytes_of("x"), error);
+    if (error != std::errc::broken_pipe) return 5;
+    leave_without_reader(stream);
+    return ::write(stream, "x", 1) == 1 ? 6 : 7;
+  });
+}
+
+// ... and as a file of the library's.
+int write_to_a_file_without_reader(int stream) {
+  return sley::run([stream] {
+    leave_without_reader(stream);
+    std::error_code error;
+    const file standard(stream);
+    standard.write_all(bytes_of("x"), error);
+    return error == std::errc::broken_pipe ? 7 : 5;
+  });
+}
+
+}  // namespace
+
+CHILD_MAIN(writes_to_output_that_nobody_reads) { return write_to_a_stream_without_reader(1); }
+CHILD_MAIN(writes_to_errors_that_nobody_reads) { return write_to_a_stream_without_reader(2); }
+CHILD_MAIN(has_output_as_a_file_that_nobody_reads) { return write_to_a_file_without_reader(1); }
+CHILD_MAIN(has_errors_as_a_file_that_nobody_reads) { return write_to_a_file_without_reader(2); }
+
+// G16, TestStdPipe. Unlike in Go it is not the number that counts, but who writes.
+TEST(os, writes_of_the_programs_own_to_a_broken_standard_stream_end_the_process) {
+  for (const char* name :
+       {"writes_to_output_that_nobody_reads", "writes_to_errors_that_nobody_reads"}) {
+    const auto child = sley_test::run_child(name);
+    EXPECT_EQ(child.signal, SIGPIPE) << name << ": " << child;
+  }
+  for (const char* name :
+       {"has_output_as_a_file_that_nobody_reads", "has_errors_as_a_file_that_nobody_reads"}) {
+    const auto child = sley_test::run_child(name);
+    EXPECT_EQ(child.status, 7) << name << ": " << child;
   }
 }
 
