@@ -1,6 +1,7 @@
 // What ends the process: an exception that leaves a goroutine, and an exit() that is swallowed.
 // Each happens in a child process, whose words and end are looked at.
 #include "support/child.hpp"
+#include "support/dump.hpp"
 #include "support/harness.hpp"
 #include "support/text.hpp"
 
@@ -51,6 +52,19 @@ TEST(uncaught_exception, prints_the_goroutine_its_name_and_what_and_aborts) {
 
 CHILD_MAIN(throws_int) {
   return wait_for_the_end([] { throw 42; });
+}
+
+// E7: who has thrown, and where, below the line that says what.
+TEST(uncaught_exception, shows_the_stack_on_which_it_was_thrown) {
+  const auto child = run_child("throws");
+  const auto number = sley_test::groups_of(
+      child.err,
+      "^sley: uncaught exception in goroutine ([0-9]+) \"worker-7\": std::runtime_error: boom-42$");
+  ASSERT_FALSE(number.empty()) << child;
+  const auto shown = sley_test::goroutines_in(child.err);
+  ASSERT_EQ(shown.size(), 1U) << "its own alone: " << child;
+  EXPECT_EQ(shown[0].header, "goroutine " + number[1] + " \"worker-7\" [running]:");
+  sley_test::expect_frame(shown[0], "throw_from_here", "exception_test.cpp");
 }
 
 TEST(uncaught_exception, of_any_type_is_reported) {
@@ -194,6 +208,46 @@ TEST(exit, swallowed_by_a_handler_is_fatal) {
   EXPECT_NE(child.err.find("swallowed"), std::string::npos) << child;
   EXPECT_EQ(child.err.find("went on"), std::string::npos) << child;
   EXPECT_NE(child.err.find("exit"), std::string::npos) << "says what happened: " << child;
+}
+
+namespace {
+
+struct throws_at_its_end {
+  ~throws_at_its_end() noexcept(false) { throw_from_here(); }
+};
+struct throws_at_its_end_though_noexcept {
+  ~throws_at_its_end_though_noexcept() { throw_from_here(); }
+};
+
+template <class Local>
+int exit_over_a(Local (*make)()) {
+  return wait_for_the_end([make] {
+    try {
+      const Local local = make();
+      sley::this_goroutine::exit();
+    } catch (const std::runtime_error&) {
+      std::_Exit(5);
+    }
+  });
+}
+
+}  // namespace
+
+CHILD_MAIN(throws_while_it_exits) {
+  return exit_over_a(+[] { return throws_at_its_end(); });
+}
+CHILD_MAIN(throws_out_of_noexcept_while_it_exits) {
+  return exit_over_a(+[] { return throws_at_its_end_though_noexcept(); });
+}
+
+// E5, TestPanicAfterGoexit: as out of any destructor while another exception is under way. What is
+// said then is the C++ library's: the exception has not left the goroutine.
+TEST(exit, over_a_destructor_that_throws_terminates) {
+  for (const char* name : {"throws_while_it_exits", "throws_out_of_noexcept_while_it_exits"}) {
+    const auto child = run_child(name);
+    EXPECT_EQ(child.signal, SIGABRT) << name << ": " << child;
+    EXPECT_NE(child.err.find("boom-42"), std::string::npos) << name << ": " << child;
+  }
 }
 
 // Leaving f by exit() is no exception: run must not take it for one.
