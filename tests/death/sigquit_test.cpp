@@ -1,5 +1,6 @@
 // SIGQUIT ends the process, whatever it does, and shows every goroutine; unless the program handles
 // it itself.
+#include "runtime/goroutine.hpp"
 #include "support/child.hpp"
 #include "support/dump.hpp"
 #include "support/harness.hpp"
@@ -8,6 +9,7 @@
 #include <atomic>
 #include <chrono>
 #include <csignal>
+#include <cstdint>
 #include <cstdio>
 #include <ctime>
 #include <string>
@@ -141,6 +143,52 @@ TEST(sigquit, shows_frames_in_gos_layout_and_who_started_whom) {
   if (sley_test::has_line_numbers()) {
     EXPECT_TRUE(find(shown, "g-parked").mentions("starts_one_here")) << child;
   }
+}
+
+namespace {
+
+struct named_wait {
+  const char* name;
+  std::chrono::seconds time;
+};
+constexpr named_wait waits_in_minutes[] = {
+    {"g-now", 0min}, {"g-one", 1min}, {"g-five", 5min}, {"g-day", 24h}};
+
+// As if it had parked so much earlier.
+void backdate(const void* goroutine, std::chrono::seconds time) {
+  auto& since_s = static_cast<sley::rt::goroutine*>(const_cast<void*>(goroutine))->parked_s;
+  since_s.store_relaxed(since_s.load_relaxed() - static_cast<std::uint32_t>(time.count()));
+}
+
+}  // namespace
+
+CHILD_MAIN(has_waited_for_minutes) {
+  return run([] {
+    const chan<int> never;
+    for (const auto [name, time] : waits_in_minutes) {
+      std::atomic<const void*> waiting{nullptr};
+      sley_test::go_until_parked([&waiting, name, never] {
+        this_goroutine::set_name(name);
+        waiting = sley_test::current_goroutine();
+        parks_here(never);
+      });
+      backdate(waiting, time);
+    }
+    ::kill(::getpid(), SIGQUIT);
+    sley::block_forever();
+    return 3;
+  });
+}
+
+// E17: minutes from the first one on, for who waits and for nobody else.
+TEST(sigquit, says_for_how_many_minutes_a_goroutine_has_waited) {
+  const auto child = run_child("has_waited_for_minutes");
+  expect_quit(child);
+  const auto shown = goroutines_in(child.err);
+  EXPECT_EQ(find(shown, "g-now").state, "chan receive") << child;
+  EXPECT_EQ(find(shown, "g-one").state, "chan receive, 1 minutes") << child;
+  EXPECT_EQ(find(shown, "g-five").state, "chan receive, 5 minutes") << child;
+  EXPECT_EQ(find(shown, "g-day").state, "chan receive, 1440 minutes") << child;
 }
 
 CHILD_MAIN(counts_goroutines) {

@@ -1,6 +1,7 @@
 // A goroutine that needs more stack than it has: a report that says so, and the end. E13 of the
 // list of Go's tests (TestStackOverflow). Other faults are the program's own business, wherever.
 #include "support/child.hpp"
+#include "support/dump.hpp"
 #include "support/harness.hpp"
 #include "support/text.hpp"
 
@@ -73,6 +74,27 @@ TEST(stack_overflow, is_reported_with_the_goroutine_and_its_reservation) {
   const auto child = run_child("recurses");
   EXPECT_NE(child.err.find("deep"), std::string::npos) << child;
   expect_report(child, default_kib());
+}
+
+// E13: Go's words and ends. Which goroutine, how much it had and what to set, where it was; then
+// everybody's stacks, its own first.
+TEST(stack_overflow, says_all_there_is_to_know_in_one_line_and_shows_all_goroutines) {
+  if (under_sanitizer) GTEST_SKIP() << "the sanitizers report it themselves";
+  const auto child = run_child("recurses");
+  EXPECT_EQ(child.status, 2) << child;
+  EXPECT_EQ(child.out, "") << child;
+  const auto said = sley_test::groups_of(
+      child.err,
+      "^fatal error: goroutine ([0-9]+) \"deep\": stack overflow: reservation is [0-9]+ KiB; see "
+      "go_options::stack_size and SLEY_STACK_SIZE \\(address 0x[0-9a-f]+\\)$");
+  ASSERT_FALSE(said.empty()) << child;
+  EXPECT_EQ(child.err.find(said[0]), 0U) << "it comes first: " << child;
+  EXPECT_EQ(sley_test::occurrences(child.err, "stack overflow"), 1) << child;
+  const auto shown = sley_test::goroutines_in(child.err);
+  ASSERT_EQ(shown.size(), 2U) << child;
+  EXPECT_EQ(shown[0].header, "goroutine " + said[1] + " \"deep\" [running]:");
+  sley_test::expect_frame(shown[0], "recurse", "stack_overflow_test.cpp");
+  EXPECT_EQ(shown[1].header, "goroutine 1 [sleep]:");
 }
 
 CHILD_MAIN(recurses_on_a_large_stack) {
