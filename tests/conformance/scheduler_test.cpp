@@ -5,11 +5,14 @@
 #include "support/child.hpp"
 #include "support/harness.hpp"
 
+#include <sley/net.hpp>
+
 #include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <string>
+#include <system_error>
 #include <vector>
 
 using sley::chan;
@@ -81,38 +84,74 @@ GO_TEST(scheduler, as_many_goroutines_run_at_once_as_there_are_processors) {
   for (int i = 0; i < 5; ++i) take_turns_without_calls(processors);
 }
 
+namespace {
+
+// Waits three times for its turn, burning its processor, as number p of `count`; starts the next.
+void start_and_take_turns(std::atomic<unsigned>& turn, unsigned p, unsigned count,
+                          const chan<void>& done) {
+  if (p + 1 < count) {
+    sley::go([&turn, p, count, done] { start_and_take_turns(turn, p + 1, count, done); });
+  }
+  for (unsigned i = 0; i < 3; ++i) {
+    while (turn.load() != count * i + p) {
+    }
+    turn = count * i + p + 1;
+  }
+  done.send();
+}
+
+// Right after a load that makes threads go to sleep.
+void expect_those_started_by_each_other_run_at_once(unsigned count) {
+  sley::wait_group load;
+  for (unsigned p = 0; p < count; ++p) {
+    load.go([] {
+      volatile unsigned x = 0;
+      for (unsigned i = 0; i < 200000; ++i) x = x + i;
+    });
+  }
+  load.wait();
+  std::atomic<unsigned> turn{0};
+  const chan<void> done(count);
+  sley::go([&turn, count, done] { start_and_take_turns(turn, 0, count, done); });
+  for (unsigned p = 0; p < count; ++p) done.receive();
+}
+
+}  // namespace
+
 // C5, TestGoroutineParallelism2 without its listener: the same, each started by the one before,
 // right after a load that makes threads go to sleep.
 GO_TEST(scheduler, goroutines_started_by_each_other_after_a_load_run_at_once) {
-  const auto processors = static_cast<unsigned>(max_procs());
   for (int round = 0; round < 5; ++round) {
-    sley::wait_group load;
-    for (unsigned p = 0; p < processors; ++p) {
-      load.go([] {
-        volatile unsigned x = 0;
-        for (unsigned i = 0; i < 200000; ++i) x = x + i;
-      });
-    }
-    load.wait();
-
-    std::atomic<unsigned> turn{0};
-    chan<void> done(static_cast<std::size_t>(processors));
-    struct starter {
-      static void run(std::atomic<unsigned>& turn, unsigned p, unsigned count, chan<void> done) {
-        if (p + 1 < count) {
-          sley::go([&turn, p, count, done] { run(turn, p + 1, count, done); });
-        }
-        for (unsigned i = 0; i < 3; ++i) {
-          while (turn.load() != count * i + p) {
-          }
-          turn = count * i + p + 1;
-        }
-        done.send();
-      }
-    };
-    sley::go([&turn, processors, done] { starter::run(turn, 0, processors, done); });
-    for (unsigned p = 0; p < processors; ++p) done.receive();
+    expect_those_started_by_each_other_run_at_once(static_cast<unsigned>(max_procs()));
   }
+}
+
+// Between two rounds all are idle, and one thread waits in the poller.
+CHILD_MAIN(takes_turns_beside_a_listener) {
+  return sley::run([] {
+    sley::net::tcp_listener listener = sley::net::tcp_listener::listen("127.0.0.1:0");
+    const chan<std::error_code> ended(1);
+    sley_test::go_until_parked([&listener, ended] {
+      std::error_code error;
+      (void)listener.accept(error);
+      ended.send(error);
+    });
+    for (int round = 0; round < 10; ++round) {
+      expect_those_started_by_each_other_run_at_once(static_cast<unsigned>(max_procs()));
+      sley::this_goroutine::sleep_for(1ms);
+    }
+    listener.close();
+    return ended.receive() == std::make_error_code(std::errc::operation_canceled) ? 7 : 4;
+  });
+}
+
+// C5 with the listener: the thread in the poller is had back for work. As in Go nothing stops a
+// goroutine that computes: if there is no processor for one of them, it hangs.
+TEST(scheduler, goroutines_started_by_each_other_beside_a_listener_run_at_once) {
+  const auto child =
+      sley_test::run_child("takes_turns_beside_a_listener", {{"SLEYDEBUG", "asyncpreemptoff=1"}});
+  EXPECT_EQ(child.status, 7) << child;
+  EXPECT_EQ(child.err, "") << child;
 }
 
 // C15, TestSchedLocalQueueEmpty, as it shows outside: a queue with a goroutine in it never looks
@@ -252,6 +291,23 @@ TEST(scheduler, a_setting_that_is_no_sane_number_is_one_line_on_stderr_and_the_d
         EXPECT_EQ(child.out, normal.out);
       }
     }
+  }
+}
+
+// C18: no power of two is taken for another number, and no sign or blank for none.
+TEST(scheduler, more_processors_than_there_can_be_are_one_clear_line_and_the_default) {
+  const auto normal =
+      sley_test::run_child("works_and_prints_processors", {{"SLEY_MAXPROCS", "abc"}});
+  for (const std::string value :
+       {"257", "512", "1000", "1024", "65537", "4294967297", "18446744073709551617", "1e2", "0x10",
+        "+4", " 4", "4 ", "4,4", "4K", "4.0", "-1", "-4294967295"}) {
+    const auto child =
+        sley_test::run_child("works_and_prints_processors", {{"SLEY_MAXPROCS", value}});
+    EXPECT_EQ(child.status, 7) << value << "\n" << child;
+    EXPECT_EQ(child.err,
+              "sley: SLEY_MAXPROCS=" + value + " ignored: expected a number from 1 to 256\n")
+        << child;
+    EXPECT_EQ(child.out, normal.out) << value;
   }
 }
 
