@@ -114,7 +114,8 @@ GO_TEST(procs, figures_do_not_forget_what_gone_processors_counted) {
   }
 }
 
-// C21, TestTraceSTW, as it shows outside: whoever computes does so undisturbed.
+// C21, TestTraceSTW, as it shows outside: whoever computes does so on his thread all the time, and
+// changes leave no thread behind with a goroutine on it while others get new ones.
 GO_TEST(procs, goroutines_that_compute_stay_on_their_threads_over_changes) {
   const processors four(4);
   std::atomic<bool> stop{false};
@@ -131,7 +132,9 @@ GO_TEST(procs, goroutines_that_compute_stay_on_their_threads_over_changes) {
     });
   }
   EXPECT_TRUE(eventually([&] { return running == 2; }));
+  const std::uint64_t threads = read_stats().threads;
   for (int i = 0; i < rounds(100); ++i) set_max_procs(3 + i % 2);
+  EXPECT_LE(read_stats().threads, threads + 8) << "before there were " << threads;
   stop = true;
   group.wait();
   EXPECT_EQ(moves, 0);
