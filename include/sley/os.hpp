@@ -39,7 +39,9 @@ class SLEY_API file : public detail::byte_object {
   static file open(std::string_view path, int flags, std::error_code& error) {
     return open(path, flags, 0666, error);
   }
-  // Takes over a descriptor, and makes it non-blocking if it can be waited for.
+  // Takes over a descriptor, and makes it non-blocking if it can be waited for. A call that blocks
+  // its thread all the same, on a regular file or because somebody has made the descriptor block
+  // again, is ended by no deadline and not by close(), which waits for it.
   explicit file(int fd);
   file(int fd, std::error_code& error) noexcept;
 
