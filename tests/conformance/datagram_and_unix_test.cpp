@@ -21,6 +21,7 @@ using sley::net::unix_datagram;
 using sley::net::unix_listener;
 using sley::net::unix_stream;
 using sley_test::bytes_of;
+using sley_test::go_until_parked;
 using sley_test::let_others_run;
 using sley_test::read_exactly;
 using sley_test::rounds;
@@ -30,6 +31,13 @@ namespace {
 
 std::string received(std::span<const std::byte> bytes, std::size_t size) {
   return {reinterpret_cast<const char*>(bytes.data()), size};
+}
+
+std::error_code receive_error(const udp_socket& s) {
+  std::array<std::byte, 10> buffer;
+  std::error_code error;
+  s.receive(buffer, error);
+  return error;
 }
 
 std::string fresh_path() {
@@ -85,6 +93,22 @@ GO_TEST(udp, deadlines_and_close_end_those_who_wait) {
   let_others_run();
   s.close();
   group.wait();
+}
+
+// G13.
+GO_TEST(udp, a_deadline_set_by_another_ends_a_read_that_waits_already) {
+  const udp_socket s = udp_socket::bind("127.0.0.1:0");
+  for (const auto delay : {-1ms, 0ms, 1ms}) {
+    s.set_read_deadline(sley::time_point::max());
+    const sley::chan<std::error_code> ended(1);
+    go_until_parked([&s, ended] { ended.send(receive_error(s)); });
+    s.set_read_deadline(std::chrono::steady_clock::now() + delay);
+    EXPECT_EQ(*ended.receive(), std::errc::timed_out);
+  }
+  EXPECT_EQ(receive_error(s), std::errc::timed_out) << "until it is set anew";
+  s.set_read_deadline(sley::time_point::max());
+  s.send_to(bytes_of("x"), s.local());
+  EXPECT_EQ(receive_error(s), std::error_code());
 }
 
 GO_TEST(unix_stream, carries_bytes_and_removes_its_file) {

@@ -9,6 +9,7 @@
 #include <netinet/tcp.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <chrono>
@@ -51,6 +52,24 @@ GO_TEST(tcp, a_deadline_ends_a_read_that_waits) {
   EXPECT_EQ(read_error(c.server), std::errc::timed_out);  // though there is something
   c.server.set_read_deadline(sley::time_point::max());
   EXPECT_EQ(read_exactly(c.server, 1), "x");
+}
+
+// G7. Never early; and not always late, however busy the machine is, which a tick of the runtime's
+// or the kernel's would make them.
+GO_TEST(tcp, deadlines_are_not_all_late_by_their_own_length) {
+  constexpr auto length = 20ms;
+  const tcp_pair c = connect_tcp();
+  const auto start = now();
+  auto least_late = std::chrono::steady_clock::duration::max();
+  for (int i = 0; i < 50 || (least_late >= length && now() < start + sley_test::patience); ++i) {
+    const auto when = now() + length;
+    c.server.set_read_deadline(when);
+    EXPECT_EQ(read_error(c.server), std::errc::timed_out);
+    const auto late = now() - when;
+    EXPECT_GE(late, 0ns);
+    least_late = std::min(least_late, late);
+  }
+  EXPECT_LT(least_late, length);
 }
 
 // G13.
