@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstring>
@@ -30,6 +31,37 @@ using sley_test::read_to_end;
 using sley_test::rounds;
 using sley_test::tcp_pair;
 using namespace std::chrono_literals;
+
+namespace {
+
+// While it lives, a goroutine sets deadlines: some just past, some soon, and at its end none.
+class changing_deadlines {
+ public:
+  template <class Set>
+  explicit changing_deadlines(Set set) {
+    setter_.go([this, set] {
+      random_source random(1);
+      while (!stop_) {
+        const auto soon = std::chrono::microseconds(random.below(300)) - 50us;
+        set(random.one_in(2) ? sley::time_point::max() : std::chrono::steady_clock::now() + soon);
+        sley::this_goroutine::sleep_for(std::chrono::microseconds(random.below(100)));
+      }
+      set(sley::time_point::max());
+    });
+  }
+  ~changing_deadlines() {
+    stop_ = true;
+    setter_.wait();
+  }
+  changing_deadlines(const changing_deadlines&) = delete;
+  changing_deadlines& operator=(const changing_deadlines&) = delete;
+
+ private:
+  std::atomic<bool> stop_{false};
+  wait_group setter_;
+};
+
+}  // namespace
 
 GO_TEST(tcp, carries_bytes_both_ways) {
   const tcp_pair c = connect_tcp();
@@ -152,8 +184,8 @@ GO_TEST(tcp, echoes_to_many) {
   group.wait();
 }
 
-// G11. Several readers and writers of one socket: each byte goes to one of them, whole writes stay
-// together.
+// G11. Several readers and writers of one socket: each byte goes to one of them, whatever deadlines
+// end the readers' calls.
 GO_TEST(tcp, many_share_one_socket) {
   tcp_pair c = connect_tcp();
   constexpr int writers = 5, block = 100;
@@ -170,17 +202,96 @@ GO_TEST(tcp, many_share_one_socket) {
   for (int r = 0; r < 5; ++r) {
     reading.go([&] {
       std::array<char, 37> buffer;
-      while (const std::size_t n = c.server.read_some(std::as_writable_bytes(std::span(buffer)))) {
+      for (bool is_at_end = false; !is_at_end;) {
+        std::error_code error;
+        const auto n = c.server.read_some(std::as_writable_bytes(std::span(buffer)), error);
+        EXPECT_TRUE(!error || (error == std::errc::timed_out && n == 0)) << error;
+        is_at_end = n == 0 && !error;
         std::lock_guard guard(lock);
         for (std::size_t i = 0; i < n; ++i) ++counts.at(static_cast<std::size_t>(buffer[i] - 'a'));
       }
     });
   }
+  const changing_deadlines deadlines([&](auto when) { c.server.set_read_deadline(when); });
   writing.wait();
   c.client.shutdown_write();
   reading.wait();
   for (const std::size_t count : counts)
     EXPECT_EQ(count, std::size_t{block} * static_cast<std::size_t>(each));
+}
+
+// G3. A write_all keeps its turn until all is written, though it waits for room in the middle.
+GO_TEST(tcp, whole_messages_of_many_writers_do_not_mix) {
+  const tcp_pair c = connect_tcp();
+  c.client.set_write_buffer(16 * 1024);
+  constexpr std::size_t writers = 8, size = 64 * 1024;
+  const std::size_t each = rounds(30);
+  wait_group writing;
+  for (std::size_t w = 0; w < writers; ++w) {
+    writing.go([&, w] {
+      const std::string message(size, static_cast<char>('a' + w));
+      for (std::size_t i = 0; i < each; ++i) c.client.write_all(bytes_of(message));
+    });
+  }
+  std::array<std::size_t, writers> counts{};
+  for (std::size_t i = 0; i < writers * each; ++i) {
+    const std::string message = read_exactly(c.server, size);
+    EXPECT_EQ(message.find_first_not_of(message[0]), std::string::npos) << "message " << i;
+    ++counts.at(static_cast<std::size_t>(message[0] - 'a'));
+  }
+  writing.wait();
+  for (const std::size_t count : counts) EXPECT_EQ(count, each);
+}
+
+namespace {
+
+using lengths = std::vector<std::size_t>;
+
+// How long each run of equal letters is, by letter; small and capital ones are different.
+std::vector<lengths> runs_in(const std::string& text, std::size_t letters) {
+  std::vector<lengths> runs(letters);
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find_first_not_of(text[at], at), text.size());
+    runs.at(static_cast<std::size_t>(text[at] | 0x20) - 'a').push_back(end - at);
+    at = end;
+  }
+  return runs;
+}
+
+}  // namespace
+
+// G3, G11. What a write_all has written when a deadline ends it stays together as well, and it says
+// how much that is. A writer's calls have small and capital letters in turn: each is a run.
+GO_TEST(tcp, what_is_written_until_deadlines_does_not_mix) {
+  const tcp_pair c = connect_tcp();
+  c.client.set_write_buffer(8 * 1024);
+  constexpr std::size_t writers = 5, size = 20'000;
+  std::vector<lengths> written(writers);
+  wait_group writing;
+  for (std::size_t w = 0; w < writers; ++w) {
+    writing.go([&, w] {
+      while (written[w].size() < static_cast<std::size_t>(rounds(100))) {
+        const bool is_small = written[w].size() % 2 == 0;
+        const std::string message(size, static_cast<char>((is_small ? 'a' : 'A') + w));
+        std::error_code error;
+        const std::size_t n = c.client.write_all(bytes_of(message), error);
+        EXPECT_TRUE(error ? error == std::errc::timed_out && n < size : n == size) << error;
+        if (n != 0) written[w].push_back(n);
+        if (n == 0) sley::this_goroutine::yield();
+      }
+    });
+  }
+  std::string all;
+  wait_group reading;
+  reading.go([&] { all = read_to_end(c.server); });
+  {
+    const changing_deadlines deadlines([&](auto when) { c.client.set_write_deadline(when); });
+    writing.wait();
+  }
+  c.client.shutdown_write();
+  reading.wait();
+  const auto read = runs_in(all, writers);
+  for (std::size_t w = 0; w < writers; ++w) EXPECT_EQ(read[w], written[w]) << "writer " << w;
 }
 
 // ---- foreign threads ----
