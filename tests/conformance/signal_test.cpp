@@ -197,31 +197,94 @@ GO_TEST(signal, broken_pipes_may_be_asked_for) {
   EXPECT_EQ(error, std::errc::broken_pipe);
 }
 
-// F6, TestStress: all processors compute, several threads send, and it stops in the middle.
+namespace {
+
+// While it lives, all processors compute, and two threads send these signals all the time.
+class flood {
+ public:
+  flood(int first, int second) {
+    for (int i = 0; i < 4; ++i) {
+      computing_.go([this] {
+        while (!stop_) sley_test::compute_for(100us);
+      });
+    }
+    for (auto& sender : senders_) {
+      sender = std::thread([this, first, second] {
+        for (int i = 0; !stop_; ++i) {
+          ::kill(::getpid(), i % 3 == 0 ? first : second);
+          ++sent_;
+          if (i % 16 == 0) std::this_thread::yield();
+        }
+      });
+    }
+  }
+  ~flood() {
+    stop_ = true;
+    for (auto& sender : senders_) sender.join();
+    computing_.wait();
+  }
+  flood(const flood&) = delete;
+  flood& operator=(const flood&) = delete;
+
+  // Until so many more have been sent.
+  void let_rise(int signals) const {
+    const int before = sent_;
+    EXPECT_TRUE(eventually([&] { return sent_ - before >= signals; }));
+  }
+
+ private:
+  std::atomic<bool> stop_{false};
+  std::atomic<int> sent_{0};
+  wait_group computing_;
+  std::thread senders_[2];
+};
+
+// What came before its end.
+void drop_last(const chan<int>& c) {
+  int last = 0;
+  (void)c.try_receive(last);
+}
+
+}  // namespace
+
+// F6, TestStress: it stops in the middle, and again. Nothing comes after that, whatever is sent.
 GO_TEST(signal, floods_are_survived) {
   const harmless first(SIGUSR1);
-  const chan<int> c(1);
-  notify(c, {SIGUSR1, SIGUSR2});
-  std::atomic<bool> stop{false};
-  wait_group group;
-  for (int i = 0; i < 4; ++i) {
-    group.go([&stop] {
-      while (!stop) sley_test::compute_for(100us);
-    });
-  }
   ignore_signal(SIGWINCH);
-  std::thread flood([&stop] {
-    for (int i = 0; !stop; ++i) {
-      ::kill(::getpid(), i % 3 == 0 ? SIGUSR1 : SIGWINCH);
-      if (i % 16 == 0) std::this_thread::yield();
+  {
+    const flood signals(SIGUSR1, SIGWINCH);
+    for (int i = 0; i < 5; ++i) {
+      const chan<int> c(1);
+      notify(c, {SIGUSR1, SIGUSR2});
+      for (int k = 0; k < 5; ++k) EXPECT_EQ(c.receive(), SIGUSR1);
+      stop_notify(c);
+      EXPECT_EQ(handler_of(SIGUSR1), SIG_IGN) << "what it was before";
+      drop_last(c);
+      signals.let_rise(50);
+      EXPECT_EQ(c.size(), 0U);
     }
-  });
-  for (int i = 0; i < 10; ++i) EXPECT_EQ(c.receive(), SIGUSR1);
-  stop = true;
-  flood.join();
-  group.wait();
-  stop_notify(c);
+  }
   reset_signal(SIGWINCH);
+}
+
+// ... for one of two channels, while the other goes on.
+GO_TEST(signal, floods_end_for_a_channel_and_go_on_for_others) {
+  const harmless first(SIGUSR1);
+  const chan<int> always(1);
+  notify(always, SIGUSR1);
+  {
+    const flood signals(SIGUSR1, SIGUSR1);
+    for (int i = 0; i < 5; ++i) {
+      const chan<int> c(1);
+      notify(c, SIGUSR1);
+      EXPECT_EQ(c.receive(), SIGUSR1);
+      stop_notify(c);
+      drop_last(c);
+      for (int k = 0; k < 3; ++k) EXPECT_EQ(always.receive(), SIGUSR1);
+      EXPECT_EQ(c.size(), 0U);
+    }
+  }
+  stop_notify(always);
 }
 
 GO_TEST(signal, many_come_and_go_at_once) {
