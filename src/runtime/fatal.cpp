@@ -76,6 +76,7 @@ void report_uncaught_exception(_Unwind_Exception* exception) noexcept {
   line.text("sley: uncaught exception in ");
   append_goroutine(line, this_machine()->g);
   line.text(": ").text(name_of_type(t.type, storage));
+  line.flush(2);  // what it says may throw, and that would be the end
   if (const char* what = what_of(t)) line.text(": ").text(what);
   line.text("\n\n").flush(2);
   dump_this_goroutine(2);

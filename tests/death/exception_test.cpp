@@ -167,6 +167,32 @@ TEST(uncaught_exception, may_use_the_library_when_it_is_asked_what_it_is) {
   EXPECT_NE(child.err.find("talkative-43"), std::string::npos) << child;
 }
 
+namespace {
+
+// What it says cannot be said.
+class speechless final : public std::exception {
+ public:
+  const char* what() const noexcept override {
+    throw_from_here();
+    return "";
+  }
+};
+
+}  // namespace
+
+CHILD_MAIN(throws_what_is_speechless) {
+  return wait_for_the_end([] { throw speechless(); });
+}
+
+// E10. What is known is said first.
+TEST(uncaught_exception, is_named_although_it_throws_when_it_is_asked_what_it_is) {
+  const auto child = run_child("throws_what_is_speechless");
+  EXPECT_EQ(child.signal, SIGABRT) << child;
+  EXPECT_TRUE(sley_test::contains_match(
+      child.err, "^sley: uncaught exception in goroutine [0-9]+.*: .*speechless"))
+      << child;
+}
+
 CHILD_MAIN(throws_while_others_do) {
   return wait_for_the_end([] {
     for (int i = 0; i < 20; ++i) sley::go([] { throw_from_here(); });
