@@ -46,6 +46,8 @@ constexpr const char* name_of(status s) noexcept {
 class status_word {
  public:
   status get() const noexcept { return value_.load_relaxed(); }  // for figures and checks
+  // For who shows the goroutine: what was done before it came to where it is, is seen.
+  status get_acquire() const noexcept { return value_.load_acquire("TR-1"); }
   bool is_waiting() const noexcept { return value_.load_acquire("TR-1") == status::waiting; }
 
   // Aborts with both names if the goroutine is not in `from`, or (in builds with

@@ -89,9 +89,10 @@ struct alignas(64) goroutine {
   }
 };
 
-// Has it begun, or will it, and has not ended? Anybody; a moment's answer.
+// Has it begun, or will it, and has not ended? Anybody; a moment's answer, with which what it did
+// before is seen.
 inline bool is_alive(const goroutine& g) noexcept {
-  const parts::status s = g.status.get();
+  const parts::status s = g.status.get_acquire();
   return !g.is_foreign && s != parts::status::idle && s != parts::status::dead;
 }
 

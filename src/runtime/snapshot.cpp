@@ -44,7 +44,12 @@ struct snapshot::request : world_request {
     platform::adopt_thread_stack(own);
     for (slab* s = first_slab(); s != nullptr; s = s->next) {
       for (goroutine& g : s->records) {
-        if (is_alive(g) && self->result.has_room()) self->look_at(g, own);
+        if (!is_alive(g)) continue;
+        if (!self->result.has_room()) {
+          self->is_whole = false;
+          return;
+        }
+        self->look_at(g, own);
       }
     }
   }
@@ -61,28 +66,34 @@ struct snapshot::request : world_request {
   }
 
   snapshot& result;
+  bool is_whole = true;
   stack_trace trace;
 };
 
 snapshot::snapshot() {
-  // Foreign threads may start some more until the world has stopped, and while it does.
-  constexpr std::size_t more = 4096;
-  constexpr std::size_t each = sizeof(entry) + stack_trace::most_frames * sizeof(std::uintptr_t);
-  const std::size_t page = platform::page_bytes();
-  bytes_ = ((runtime::num_goroutines() + more) * each + page - 1) / page * page;
-  memory_ = static_cast<std::byte*>(platform::map_memory(bytes_, true));
-  if (memory_ == nullptr) throw std::bad_alloc();
-  request r(*this);
-  enter();
-  ask_sysmon(r, wait::snapshot);
-  leave();
+  constexpr std::size_t more = 4096;  // that may start until the world has stopped
+  for (std::size_t count = runtime::num_goroutines() + more;; count *= 2) {  // ends by bad_alloc
+    make_room(count);
+    request r(*this);
+    enter();
+    ask_sysmon(r, wait::snapshot);
+    leave();
+    if (r.is_whole) return;
+    platform::unmap_memory(memory_, bytes_);
+  }
 }
 
 snapshot::~snapshot() { platform::unmap_memory(memory_, bytes_); }
 
-bool snapshot::has_room() const noexcept {
-  return bytes_ - used_ >= sizeof(entry) + stack_trace::most_frames * sizeof(std::uintptr_t);
+void snapshot::make_room(std::size_t count) {
+  const std::size_t page = platform::page_bytes();
+  bytes_ = (count * largest_entry + page - 1) / page * page;
+  memory_ = static_cast<std::byte*>(platform::map_memory(bytes_, true));
+  used_ = 0;
+  if (memory_ == nullptr) throw std::bad_alloc();
 }
+
+bool snapshot::has_room() const noexcept { return bytes_ - used_ >= largest_entry; }
 
 void snapshot::add(const goroutine_view& g, std::span<const std::uintptr_t> frames) noexcept {
   auto* e = ::new (memory_ + used_) entry{g, frames.size()};

@@ -38,6 +38,10 @@ class snapshot {
   struct request;
   friend struct request;
 
+  static constexpr std::size_t largest_entry =
+      sizeof(entry) + stack_trace::most_frames * sizeof(std::uintptr_t);
+
+  void make_room(std::size_t count);
   const entry* at(std::size_t place) const noexcept {
     return place == used_ ? nullptr : reinterpret_cast<const entry*>(memory_ + place);
   }

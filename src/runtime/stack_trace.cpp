@@ -123,8 +123,6 @@ bool ask_thread(machine* m, stack_trace& trace) noexcept {
 
 bool look_at_waiting(goroutine* g, platform::fiber_state& own, stack_trace& trace) noexcept {
   trace.size = 0;
-  // TR-1: it waits, or is runnable again; its context is complete.
-  static_cast<void>(g->status.is_waiting());
   if (g->stack == nullptr || !has_room(g)) return false;
   go_and_look(g, own, trace);
   return true;

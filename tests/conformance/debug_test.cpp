@@ -196,6 +196,25 @@ GO_TEST(debug, metrics_are_the_figures_with_names) {
   EXPECT_EQ(living, sley::runtime::num_goroutines());
 }
 
+GO_TEST(debug, none_is_left_out_while_many_start) {
+  const chan<void> ends;
+  std::atomic<int> started{0};
+  const int count = rounds(20'000);
+  sley::wait_group group;
+  group.go([&] {
+    while (started < count) {
+      group.go([ends] { ends.receive(); });
+      ++started;
+    }
+  });
+  do {
+    const std::size_t before = sley::runtime::num_goroutines();
+    EXPECT_GE(goroutines().size(), before);
+  } while (started < count);
+  ends.close();
+  group.wait();
+}
+
 // Each snapshot is whole while goroutines come, go, park, are preempted and change threads.
 GO_TEST(debug, snapshots_are_taken_in_a_storm) {
   const hog busy("hog");
