@@ -94,7 +94,7 @@ TEST(stack_overflow, says_all_there_is_to_know_in_one_line_and_shows_all_gorouti
   ASSERT_EQ(shown.size(), 2U) << child;
   EXPECT_EQ(shown[0].header, "goroutine " + said[1] + " \"deep\" [running]:");
   sley_test::expect_frame(shown[0], "recurse", "stack_overflow_test.cpp");
-  EXPECT_EQ(shown[1].header, "goroutine 1 [sleep]:");
+  EXPECT_EQ(shown[1].id, 1);  // it may sleep already, or not yet
 }
 
 CHILD_MAIN(recurses_on_a_large_stack) {
