@@ -200,7 +200,7 @@ GO_TEST(shared_mutex, a_writer_that_gives_up_lets_readers_in) {
     m.lock_shared();
     sley::wait_group group;
     group.add(2);
-    go_until_parked([&] {
+    sley_test::go_until_parked_or_ended([&] {
       EXPECT_FALSE(m.try_lock_until(steady_clock::now() + 20ms));
       group.done();
     });

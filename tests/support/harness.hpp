@@ -54,9 +54,10 @@ inline void let_others_run() {
 const void* current_goroutine() noexcept;
 bool is_parked(const void* goroutine) noexcept;
 
-// Starts f in a goroutine and returns once that has parked and stays so.
+// Starts f in a goroutine and returns once that has parked and stays so, or has ended; whether it
+// is parked.
 template <class F>
-void go_until_parked(F&& f) {
+bool go_until_parked_or_ended(F&& f) {
   struct progress {
     std::atomic<const void*> started{nullptr};
     std::atomic<bool> has_ended{false};
@@ -67,13 +68,19 @@ void go_until_parked(F&& f) {
     f();
     seen->has_ended = true;
   });
-  const bool is_seen_parked = eventually([&] {
+  const bool is_settled = eventually([&] {
     if (seen->has_ended) return true;
     if (seen->started == nullptr || !is_parked(seen->started)) return false;
     let_others_run();
     return !seen->has_ended && is_parked(seen->started);
   });
-  EXPECT_TRUE(is_seen_parked && !seen->has_ended) << "the goroutine does not park";
+  return is_settled && !seen->has_ended;
+}
+
+// For what does not end by itself.
+template <class F>
+void go_until_parked(F&& f) {
+  EXPECT_TRUE(go_until_parked_or_ended(std::forward<F>(f))) << "the goroutine does not park";
 }
 
 // So many processors while it lives, or any number; as many as before when it goes.

@@ -78,7 +78,7 @@ GO_TEST(wait_list, a_wake_passes_over_those_who_have_timed_out) {
   wait_list list;
   sley::chan<int> chosen(3);
   sley::chan<void> late;
-  sley_test::go_until_parked([&, late] {
+  sley_test::go_until_parked_or_ended([&, late] {
     EXPECT_FALSE(wait_for(list, 2 * ms));
     late.close();
   });
