@@ -8,6 +8,7 @@
 #include <string_view>
 #include <system_error>
 
+using sley_test::eventually;
 using sley_test::get;
 using sley_test::has;
 using sley_test::running_server;
@@ -33,8 +34,10 @@ std::string ask(std::string_view page, std::string_view host = "localhost") {
 TEST(debug_pages, are_served_on_a_loopback_address) {
   sley::run([] {
     EXPECT_TRUE(has(ask("/debug/"), "href=\"goroutines\""));
-    EXPECT_TRUE(has(ask("/debug/goroutines"), "\"sley debug server\" [IO wait]:"));
-    EXPECT_TRUE(has(ask("/debug/profile"), "1 [IO wait]:"));
+    // It has just accepted the connection, and is about to wait for the next one.
+    EXPECT_TRUE(eventually(
+        [] { return has(ask("/debug/goroutines"), "\"sley debug server\" [IO wait]:"); }));
+    EXPECT_TRUE(eventually([] { return has(ask("/debug/profile"), "1 [IO wait]:"); }));
     const std::string metrics = ask("/debug/metrics");
     EXPECT_TRUE(has(metrics, "\n# TYPE sley_goroutines gauge\nsley_goroutines "));
     EXPECT_TRUE(has(metrics, "\n# TYPE sley_spawned_total counter\nsley_spawned_total "));
