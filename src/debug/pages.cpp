@@ -5,12 +5,13 @@
 #include <sley/go.hpp>
 #include <sley/http/error.hpp>
 #include <sley/http/server.hpp>
+#include <sley/os.hpp>
 
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <memory>
+#include <span>
 #include <stdexcept>
 #include <system_error>
 
@@ -28,37 +29,18 @@ constexpr std::string_view index_page = R"(<!doctype html>
 </ul>
 )";
 
-// A file without a name, for text of any length.
-class scratch_file {
- public:
-  scratch_file() : fd_(::memfd_create("sley debug", MFD_CLOEXEC)) {
-    if (fd_ < 0) throw std::system_error(errno, std::system_category(), "sley: memfd_create");
-  }
-  ~scratch_file() { ::close(fd_); }
-  scratch_file(const scratch_file&) = delete;
-  scratch_file& operator=(const scratch_file&) = delete;
-
-  int fd() const noexcept { return fd_; }
-  std::string text() const {
-    std::string all(static_cast<std::size_t>(::lseek(fd_, 0, SEEK_END)), '\0');
-    std::size_t have = 0;
-    while (have < all.size()) {  // ends: it has so many bytes
-      const ssize_t n =
-          ::pread(fd_, all.data() + have, all.size() - have, static_cast<off_t>(have));
-      if (n <= 0) throw std::system_error(errno, std::system_category(), "sley: pread");
-      have += static_cast<std::size_t>(n);
-    }
-    return all;
-  }
-
- private:
-  int fd_;
-};
-
+// By way of a file without a name, for text of any length.
 std::string printed(void (*print)(int fd)) {
-  const scratch_file file;
-  print(file.fd());
-  return file.text();
+  const int fd = ::memfd_create("sley debug", MFD_CLOEXEC);
+  if (fd < 0) throw std::system_error(errno, std::system_category(), "sley: memfd_create");
+  const os::file scratch(fd);
+  print(fd);
+  std::string text(scratch.size(), '\0');
+  const auto bytes = std::as_writable_bytes(std::span(text));
+  for (std::size_t have = 0; have < bytes.size();) {  // ends: it has so many
+    have += scratch.read_at(bytes.subspan(have), have);
+  }
+  return text;
 }
 
 // https://prometheus.io/docs/instrumenting/exposition_formats/

@@ -5,6 +5,7 @@
 #include "platform/symbols.hpp"
 #include "runtime/machine.hpp"
 #include "runtime/sched_state.hpp"
+#include "runtime/stack_trace.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -3,7 +3,6 @@
 
 #include "base/print.hpp"
 #include "runtime/goroutine.hpp"
-#include "runtime/stack_trace.hpp"
 
 #include <cstdint>
 #include <span>

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "runtime/goroutine_text.hpp"
+#include "runtime/stack_trace.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -36,7 +37,6 @@ class snapshot {
 
  private:
   struct request;
-  friend struct request;
 
   static constexpr std::size_t largest_entry =
       sizeof(entry) + stack_trace::most_frames * sizeof(std::uintptr_t);
