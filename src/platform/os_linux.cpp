@@ -5,16 +5,15 @@
 #include <sley/detail/lock.hpp>
 
 #include "base/check.hpp"
+#include "platform/placement.hpp"
 
 #include <fcntl.h>
 #include <linux/membarrier.h>
-#include <sched.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <bit>
 #include <cerrno>
 #include <charconv>
 
@@ -27,15 +26,9 @@ namespace sley::platform {
 void end_process(int status) noexcept { _exit(status); }
 
 int available_cpus() noexcept {
-  constexpr int most_cpus = 8192;  // CONFIG_NR_CPUS of the largest kernels
-  unsigned long set[most_cpus / (8 * sizeof(unsigned long))];
-  // The system call tells how much it has written, and refuses only a set that is too small.
-  const long bytes = syscall(SYS_sched_getaffinity, 0, sizeof(set), set);
-  int n = 0;
-  for (std::size_t i = 0; i < static_cast<std::size_t>(std::max(bytes, 0L)) / sizeof(set[0]); ++i) {
-    n += std::popcount(set[i]);
-  }
-  return n > 0 ? n : 1;
+  cpu_set allowed;
+  allowed_cpus(0, allowed);
+  return std::max(allowed.size(), 1);
 }
 
 // ---- memory ----

@@ -39,7 +39,8 @@ bool is_anything_to_come() noexcept {
 account take_account() noexcept {
   account a;
   a.waiting_threads = own_threads + sched.idle_machine_count.load_relaxed();
-  if (sched.has_poller.load_relaxed()) ++a.waiting_threads;
+  const bool is_dozing = sched.dozing_poller.load_relaxed() != nullptr;  // then it is idle as well
+  if (sched.has_poller.load_relaxed() && !is_dozing) ++a.waiting_threads;
   if (sched.run.load_relaxed() == sched_state::run_phase::waits) ++a.waiting_threads;
   for (machine* m = sched.machines.load_acquire("SC-1"); m != nullptr; m = m->next_all) {
     if (m->waits.load_relaxed()) ++a.waiting_threads;

@@ -132,11 +132,11 @@ pick find_runnable(machine* m) noexcept {
       }
       if (goroutine* g = p->queue.pop()) return {g, false};
       if (goroutine* g = take_global(p)) return {g, false};
-      if (poll_now()) continue;
+      if (goroutine* g = poll_now(m)) return {g, false};
       if (goroutine* g = search(m, ran_timers)) return {g, false};
     }
     if (ran_timers || rest(m)) continue;
-    if (!wait_for_events(m) && !stop_m(m)) return {nullptr, false};
+    if (!sleep_until_needed(m)) return {nullptr, false};
     begin_slice(m->p);  // what its holder before has made runnable does not pay for that one's time
   }
 }

@@ -34,10 +34,7 @@ void forget_thread(void* arg) {
   auto* m = static_cast<machine*>(arg);
   end_extra(m->self);
   platform::set_current_machine(nullptr);
-  {
-    detail::lock_guard guard(m->border.guard());
-    m->thread_id.store_relaxed(0);
-  }
+  detach_thread(m);
   give_machine(m);
   detail::light_barrier("DL-1");
   if (sched.awaits_foreigners.load_relaxed()) wake_sysmon();  // DL-1
@@ -87,10 +84,7 @@ void begin_main(machine* m, goroutine* g) noexcept {
   m->is_foreign = false;
   m->g = g;
   m->last_p = nullptr;
-  {
-    detail::lock_guard guard(m->border.guard());
-    m->thread_id.store_relaxed(platform::current_thread_id());
-  }
+  attach_thread(m);
   bind_to_thread(m, g);
   sched.queue.push_back(g);
   wake_if_needed();
@@ -99,10 +93,7 @@ void begin_main(machine* m, goroutine* g) noexcept {
 
 // Inside. The thread is foreign again.
 void end_main(machine* m, goroutine* g) noexcept {
-  {
-    detail::lock_guard guard(m->border.guard());
-    m->thread_id.store_relaxed(0);
-  }
+  detach_thread(m);
   g->status.transition(parts::status::running, parts::status::dead);
   count(m->p->figures.finished);
   processor* p = release_p(m);

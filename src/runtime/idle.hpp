@@ -29,4 +29,14 @@ inline machine* pop_idle_machine() noexcept {
   return m;
 }
 
+// False: somebody has taken it, and is about to wake it.
+inline bool remove_idle_machine(machine* m) noexcept {
+  machine** link = &sched.idle_machines;
+  while (*link != nullptr && *link != m) link = &(*link)->next_idle;
+  if (*link == nullptr) return false;
+  *link = m->next_idle;
+  sched.idle_machine_count.store_relaxed(sched.idle_machine_count.load_relaxed() - 1);
+  return true;
+}
+
 }  // namespace sley::rt

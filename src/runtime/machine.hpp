@@ -51,22 +51,26 @@ struct alignas(64) machine {
   // The announced call has ended before its function has, for that uses the library. Counted in
   // `locks`: so long the goroutine stays on its thread. [owner]
   bool has_left_call = false;
-  platform::context context;      // [owner] its own stack (Go's g0), while a goroutine runs
-  platform::fiber_state fiber;    // [owner]
-  parts::note note;               // what it sleeps on when it has no work, or waits for its turn
-  processor* next_p = nullptr;    // handed over by who wakes the note; null: go on without
-  processor* last_p = nullptr;    // [owner] what it held before it lost it
-  machine* next_idle = nullptr;   // [lock: sched.lock]
-  machine* next_all = nullptr;    // [const] once it is on the list of all machines
-  machine* next_stray = nullptr;  // [sysmon] link in its list of those who run without a processor
-  bool is_stray = false;          // [sysmon]
-  std::int64_t stray_cpu_ns = 0;  // [sysmon] the thread's CPU time when it lost its processor
-  std::uint32_t id = 0;           // [const]
-  base::random random;            // [owner] for choices that users see: select
-  void* signal_stack = nullptr;   // [const] while the thread lives
-  goroutine* self = nullptr;      // [const] foreign: the goroutine that stands for the thread
+  platform::context context;       // [owner] its own stack (Go's g0), while a goroutine runs
+  platform::fiber_state fiber;     // [owner]
+  parts::note note;                // what it sleeps on when it has no work, or waits for its turn
+  processor* next_p = nullptr;     // handed over by who wakes the note; null: go on without
+  processor* last_p = nullptr;     // [owner] what it held before it lost it
+  machine* next_idle = nullptr;    // [lock: sched.lock]
+  machine* next_all = nullptr;     // [const] once it is on the list of all machines
+  machine* next_stray = nullptr;   // [sysmon] link in its list of those who run without a processor
+  bool is_stray = false;           // [sysmon]
+  std::uint32_t finds = 0;         // [owner] of sched.finds, its own
+  std::uint32_t others_finds = 0;  // [owner] the others', when it ran out of work last
+  std::int64_t stray_cpu_ns = 0;   // [sysmon] the thread's CPU time when it lost its processor
+  std::uint32_t id = 0;            // [const]
+  base::random random;             // [owner] for choices that users see: select
+  void* signal_stack = nullptr;    // [const] while the thread lives
+  goroutine* self = nullptr;       // [const] foreign: the goroutine that stands for the thread
   // The thread, 0 if there is none: changed under the border's lock, by the thread.
   detail::atomic<std::int32_t> thread_id;
+  // Where the number of its CPU stands; null if nowhere. [lock: the border's]
+  const std::uint32_t* place = nullptr;
   // The thread waits in sley for somebody to wake it, foreign or locked as it is. Set by the
   // thread, taken back by who wakes it, or by itself if it is locked; see deadlock.cpp.
   detail::atomic<bool> waits;

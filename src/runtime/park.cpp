@@ -63,7 +63,10 @@ void ready(goroutine* g) noexcept {
   wake_if_needed();
 }
 
-void ready_all(goroutine_list&& woken) noexcept {
+namespace {
+
+// Foreign threads go on by themselves; returns the others.
+goroutine_list make_runnable(goroutine_list&& woken) noexcept {
   goroutine_list batch;
   while (goroutine* g = woken.pop_front()) {
     g->status.transition(parts::status::waiting, parts::status::runnable);
@@ -73,12 +76,27 @@ void ready_all(goroutine_list&& woken) noexcept {
       batch.push_back(g);
     }
   }
+  return batch;
+}
+
+void queue_all(goroutine_list&& runnable) noexcept {
   if (machine* m = current_machine(); m != nullptr && m->p != nullptr) {
-    while (goroutine* g = batch.pop_front()) run_after_those_here(m->p, g);
+    while (goroutine* g = runnable.pop_front()) run_after_those_here(m->p, g);
   } else {
-    sched.queue.append(std::move(batch));
+    sched.queue.append(std::move(runnable));
   }
   wake_if_needed();
+}
+
+}  // namespace
+
+void ready_all(goroutine_list&& woken) noexcept { queue_all(make_runnable(std::move(woken))); }
+
+goroutine* ready_all_to_run_first(goroutine_list&& woken) noexcept {
+  goroutine_list runnable = make_runnable(std::move(woken));
+  goroutine* first = runnable.pop_front();
+  if (!runnable.is_empty()) queue_all(std::move(runnable));
+  return first;
 }
 
 void ready_from_outside(goroutine* g) noexcept {

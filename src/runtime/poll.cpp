@@ -3,9 +3,14 @@
 // sleep until they are woken. From the end of Go's findRunnable.
 //
 // Events are looked for, without waiting, also by who runs out of work of its own, and by sysmon
-// when nobody has for 10 ms.
+// when nobody has for 10 ms. Who looks and finds is faster than a poller that has to wake first,
+// which the kernel would wake for each of these events in vain. So as long as others find events by
+// looking, the poller dozes: it sleeps among the idle machines, where work for it may wake it, for
+// 50 us and then for longer and longer, but never for more than 0.8 ms or beyond a timer. When
+// nobody has found any meanwhile, or all the others have gone idle, it sleeps in the kernel again.
 #include "platform/decisions.hpp"
 #include "platform/poller.hpp"
+#include "runtime/idle.hpp"
 #include "runtime/netpoll.hpp"
 #include "runtime/sched_state.hpp"
 #include "runtime/scheduler.hpp"
@@ -27,6 +32,8 @@ std::int64_t earliest_timer() noexcept {
 namespace {
 
 constexpr std::int64_t longest_unpolled_ns = 10'000'000;
+constexpr std::int64_t shortest_doze_ns = 50'000;
+constexpr std::int64_t longest_doze_ns = 800'000;  // so late an event may be noticed
 
 bool claim_poller() noexcept {
   bool expected = false;
@@ -43,29 +50,43 @@ goroutine_list poll_until(std::int64_t deadline_ns) noexcept {
   return poll(deadline_ns);
 }
 
-// Who has become runnable meanwhile.
-goroutine_list sleep_as_poller(std::int64_t until_ns) noexcept {
+// Says how long the poller sleeps; returns how long it may.
+std::int64_t publish_sleep(std::int64_t until_ns) noexcept {
   sched.poll_until_ns.store_relaxed(until_ns);
   detail::heavy_barrier("PL-1");
   // PL-1: who armed an earlier timer before this either saw us and wakes us, or is seen here.
-  goroutine_list woken = poll_until(std::min(until_ns, earliest_timer()));
+  return std::min(until_ns, earliest_timer());
+}
+
+void stop_being_poller() noexcept {
   sched.poll_until_ns.store_relaxed(0);
   give_up_poller();
+}
+
+// Who has become runnable meanwhile.
+goroutine_list sleep_as_poller() noexcept {
+  goroutine_list woken = poll_until(publish_sleep(earliest_timer()));
+  stop_being_poller();
+  return woken;
+}
+
+// One at a time, for others would only wait for the kernel's lock.
+goroutine_list look_for_events() noexcept {
+  if (!is_anything_watched() || sched.is_polling_now.load_relaxed()) return {};
+  if (sched.is_polling_now.exchange_acquire(true, "PL-3")) return {};
+  goroutine_list woken = poll_until(0);
+  sched.is_polling_now.store_release(false, "PL-3");
   return woken;
 }
 
 }  // namespace
 
-// Also while the poller sleeps: who is here already is faster than who has to wake first. But one
-// at a time, for others would only wait for the kernel's lock.
-bool poll_now() noexcept {
-  if (!is_anything_watched() || sched.is_polling_now.load_relaxed()) return false;
-  if (sched.is_polling_now.exchange_acquire(true, "PL-3")) return false;
-  goroutine_list woken = poll_until(0);
-  sched.is_polling_now.store_release(false, "PL-3");
-  const bool has_found = !woken.is_empty();
-  if (has_found) ready_all(std::move(woken));
-  return has_found;
+goroutine* poll_now(machine* m) noexcept {
+  goroutine_list woken = look_for_events();
+  if (woken.is_empty()) return nullptr;
+  ++m->finds;
+  sched.finds.add_relaxed(1);
+  return ready_all_to_run_first(std::move(woken));
 }
 
 void poll_if_late(std::int64_t now_ns) noexcept {
@@ -73,7 +94,9 @@ void poll_if_late(std::int64_t now_ns) noexcept {
   static std::int64_t seen_at_ns = 0;  // [sysmon]
   const std::uint32_t polls = sched.polls.load_relaxed();
   if (polls == seen && now_ns - seen_at_ns < longest_unpolled_ns) return;
-  if (polls == seen) poll_now();
+  if (polls == seen) {
+    if (goroutine_list woken = look_for_events(); !woken.is_empty()) ready_all(std::move(woken));
+  }
   seen = sched.polls.load_relaxed();
   seen_at_ns = now_ns;
 }
@@ -88,18 +111,86 @@ void see_to_polling() noexcept {
   if (is_poller_missing()) wake_if_needed();
 }
 
-bool wait_for_events(machine* m) noexcept {
-  if (sched.gate.is_halted()) return false;
-  const std::int64_t until = earliest_timer();
-  if (until == never && !is_anything_watched()) return false;
-  if (!claim_poller()) {
-    if (until != never) timer_armed(until);  // the one that polls may not know of ours
-    return false;
+namespace {
+
+// Since this was asked last on this machine, have others found events by looking for some?
+bool have_others_found_events(machine* m) noexcept {
+  const std::uint32_t others = sched.finds.load_relaxed() - m->finds;
+  return std::exchange(m->others_finds, others) != others;
+}
+
+// False: the poller does not doze.
+bool wake_dozing_poller() noexcept {
+  sched.lock.acquire();
+  machine* m = sched.dozing_poller.load_relaxed();  // changed under the lock
+  const bool is_taken = m != nullptr && remove_idle_machine(m);
+  sched.lock.release();
+  if (is_taken) m->note.wake();
+  return m != nullptr;
+}
+
+void lie_down_dozing(machine* m) noexcept {
+  m->next_p = nullptr;
+  detail::lock_guard guard(sched.lock);
+  push_idle_machine(m);
+  sched.dozing_poller.store_relaxed(m);
+}
+
+// False: somebody has taken it from among the idle machines, and is about to wake it.
+bool get_up(machine* m, bool was_woken) noexcept {
+  detail::lock_guard guard(sched.lock);
+  sched.dozing_poller.store_relaxed(nullptr);
+  return !was_woken && remove_idle_machine(m);
+}
+
+enum class doze_end : std::uint8_t {
+  at_deadline,
+  called,  // to look for itself
+  needed,  // it was given a processor, or is to end
+};
+
+doze_end doze_once(machine* m, std::int64_t until_ns) noexcept {
+  lie_down_dozing(m);
+  const std::int64_t deadline_ns = publish_sleep(until_ns);
+  // Who goes idle last of all, after this, finds us dozing: it takes the lock as well.
+  const bool was_woken = m->note.sleep(is_everybody_idle() ? 0 : deadline_ns);
+  if (get_up(m, was_woken)) return doze_end::at_deadline;
+  if (!was_woken) m->note.sleep();
+  m->note.clear();
+  return m->next_p == nullptr && !m->ends ? doze_end::called : doze_end::needed;
+}
+
+// Dozes as long as others find events. False: it is needed elsewhere.
+bool doze(machine* m) noexcept {
+  for (std::int64_t ns = shortest_doze_ns;; ns = std::min(2 * ns, longest_doze_ns)) {
+    const doze_end end = doze_once(m, platform::now_ns() + ns);
+    if (end == doze_end::needed) return false;
+    if (end == doze_end::called || is_everybody_idle() || !have_others_found_events(m) ||
+        earliest_timer() <= platform::now_ns()) {
+      return true;
+    }
   }
-  goroutine_list woken = sleep_as_poller(until);
+}
+
+}  // namespace
+
+bool sleep_until_needed(machine* m) noexcept {
+  const std::int64_t until = earliest_timer();
+  if (sched.gate.is_halted() || (until == never && !is_anything_watched())) return stop_m(m);
+  const bool may_doze = have_others_found_events(m) && !is_everybody_idle();
+  if (!claim_poller()) {
+    if (until != never) timer_armed(until);         // the one that polls may not know of ours
+    if (is_everybody_idle()) wake_dozing_poller();  // nobody looks for events any more
+    return stop_m(m);
+  }
+  if (may_doze && !doze(m)) {
+    stop_being_poller();
+    return start_again(m);
+  }
+  goroutine_list woken = sleep_as_poller();
   const bool has_p = !sched.gate.is_halted() && take_up_search(m);
   if (!woken.is_empty()) ready_all(std::move(woken));
-  return has_p;
+  return has_p || stop_m(m);
 }
 
 void timer_armed(std::int64_t when_ns) noexcept {
@@ -107,7 +198,7 @@ void timer_armed(std::int64_t when_ns) noexcept {
   const std::int64_t until = sched.poll_until_ns.load_relaxed();  // PL-1: the barriers order it
   if (until == 0) {
     wake_if_needed();
-  } else if (when_ns < until) {
+  } else if (when_ns < until && !wake_dozing_poller()) {
     platform::break_wait();
   }
 }

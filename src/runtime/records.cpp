@@ -2,6 +2,8 @@
 
 #include "parts/permanent_memory.hpp"
 #include "platform/decisions.hpp"
+#include "platform/os.hpp"
+#include "platform/placement.hpp"
 #include "runtime/sched_state.hpp"
 
 #include <new>
@@ -105,6 +107,18 @@ machine* new_machine() noexcept {
   m->random = base::random(platform::seed() + max_processors + m->id);
   sched.machines.store_release(m, "SC-1");
   return m;
+}
+
+void attach_thread(machine* m) noexcept {
+  detail::lock_guard guard(m->border.guard());
+  m->thread_id.store_relaxed(platform::current_thread_id());
+  m->place = platform::place_of_this_thread();
+}
+
+void detach_thread(machine* m) noexcept {
+  detail::lock_guard guard(m->border.guard());
+  m->thread_id.store_relaxed(0);
+  m->place = nullptr;
 }
 
 void give_machine(machine* m) noexcept {

@@ -59,15 +59,18 @@ struct sched_state {
   // The machine that sleeps until an event or the next timer, if any.
   //   PL-1  The poller says how long it sleeps and then looks at all timers again; who arms a timer
   //         publishes it and then looks how long the poller sleeps: store_relaxed(poll_until_ns) +
-  //         heavy barrier in poll <-> light barrier + load_relaxed in timer_armed.
+  //         heavy barrier in publish_sleep <-> light barrier + load_relaxed in timer_armed.
   //   PL-2  One poller at a time, and each after the one before: cas_acq_rel to true in
   //         claim_poller <-> cas_acq_rel to false in give_up_poller.
   //   PL-3  One at a time looks for events without waiting: exchange_acquire and store_release in
-  //         poll_now. Nothing else is handed over.
+  //         look_for_events. Nothing else is handed over.
   detail::atomic<bool> has_poller;                // [atomic PL-2]
   detail::atomic<bool> is_polling_now;            // [atomic PL-3]
   detail::atomic<std::int64_t> poll_until_ns{0};  // [atomic PL-1] 0: nobody polls
   detail::atomic<std::uint32_t> polls;            // relaxed: sysmon sees whether anybody does
+  detail::atomic<std::uint32_t> finds;  // relaxed: how often who looked without waiting found some
+  // The poller, while it sleeps among the idle machines instead of in the kernel.
+  detail::atomic<machine*> dozing_poller;  // changed under lock; read as a figure
 
   // Threads, see threads.cpp.
   //   TH-1  A thread was asked for, and more work comes before it is there: exchange_acq_rel to

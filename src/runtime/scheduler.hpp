@@ -50,6 +50,8 @@ void wake_p() noexcept;          // [inside] starts one searching machine, if on
 // Sleeps without a processor; has one after, unless it returns that the thread is to end.
 // [own stack]
 [[nodiscard]] bool stop_m(machine* m) noexcept;
+// It was taken from among the idle machines, and is awake. As stop_m.
+[[nodiscard]] bool start_again(machine* m) noexcept;
 // The machine gives its processor to the idle ones and stops searching; it must look at all queues
 // once more, unless this returns that the scheduler is halted. [own stack]
 [[nodiscard]] bool give_up_p(machine* m) noexcept;
@@ -123,8 +125,11 @@ void park(wait_reason reason, after_switch_action action, void* arg) noexcept;
 void park_and_release(wait_reason reason, detail::lock& held) noexcept;
 void ready(goroutine* g) noexcept;                // [inside] by the one waker that claimed it
 void ready_all(goroutine_list&& woken) noexcept;  // in their order; also by sysmon
-void ready_from_outside(goroutine* g) noexcept;   // the same, for a thread without a machine
-void yield() noexcept;                            // [inside] to the back of the global queue
+// The same, for one that has nothing to run: returns the first, if any, which nobody else is woken
+// for.
+goroutine* ready_all_to_run_first(goroutine_list&& woken) noexcept;  // [inside]
+void ready_from_outside(goroutine* g) noexcept;  // the same, for a thread without a machine
+void yield() noexcept;                           // [inside] to the back of the global queue
 // The running goroutine, which has no processor, goes behind everybody and off this thread.
 void yield_without_p(machine* m) noexcept;  // [inside]
 
@@ -141,9 +146,11 @@ void pause() noexcept;   // [inside] machines stop when they next enter the runt
 void resume() noexcept;  // [inside]
 
 // ---- poll.cpp: waiting for events and the next timer ----
-// True: it has a processor now, and searches. [own stack, no processor]
-bool wait_for_events(machine* m) noexcept;
-bool poll_now() noexcept;  // without waiting; true: somebody has become runnable [inside]
+// Sleeps until there is something to run or to look for, as the poller or among the idle machines.
+// False: the thread is to end. Else it has a processor. [own stack, no processor]
+[[nodiscard]] bool sleep_until_needed(machine* m) noexcept;
+// Without waiting. One that has become runnable, to run next; null: none. [inside]
+goroutine* poll_now(machine* m) noexcept;
 void poll_if_late(std::int64_t now_ns) noexcept;  // [sysmon]
 // There are descriptors, and nobody waits for their events. Any thread.
 bool is_poller_missing() noexcept;

@@ -18,6 +18,7 @@
 #include "runtime/sched_state.hpp"
 #include "runtime/sched_trace.hpp"
 #include "runtime/scheduler.hpp"
+#include "runtime/spread.hpp"
 #include "runtime/trim.hpp"
 #include "runtime/world.hpp"
 
@@ -141,6 +142,7 @@ void sysmon_main(void*) {
     serve_dump_requests();
     serve_world_requests();
     const look_result look = look_at_processors(now_ns);
+    spread_machines(now_ns);
     watch_strays();
     poll_if_late(now_ns);
     help_out();

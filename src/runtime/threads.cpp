@@ -39,10 +39,7 @@ constexpr int tries_before_report = 14;
 // objects) is a foreign thread to us.
 void end_machine(machine* m) noexcept {
   if (m->p != nullptr) hand_off_p(release_p(m));
-  {
-    detail::lock_guard guard(m->border.guard());
-    m->thread_id.store_relaxed(0);
-  }
+  detach_thread(m);
   sched.machine_count.add_relaxed(static_cast<std::uint32_t>(-1));
   platform::set_current_machine(nullptr);
   m->border.leave();
@@ -59,10 +56,7 @@ void machine_main(void* arg) {
   platform::set_exact_timers();
   platform::adopt_thread_stack(m->fiber);
   m->thread_exceptions = platform::thread_exception_state();
-  {
-    detail::lock_guard guard(m->border.guard());
-    m->thread_id.store_relaxed(platform::current_thread_id());
-  }
+  attach_thread(m);
   sched.thread_wanted.exchange_acq_rel(false, "TH-1");
   detail::heavy_barrier("TH-1");  // TH-1: what was queued before is seen by the look at all queues
   take_up_search(m);

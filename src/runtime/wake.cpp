@@ -83,6 +83,10 @@ bool stop_m(machine* m) noexcept {
   sched.lock.release();
   m->note.sleep();
   m->note.clear();
+  return start_again(m);
+}
+
+bool start_again(machine* m) noexcept {
   if (m->ends) return false;
   acquire_p(m, m->next_p);
   return true;

@@ -60,6 +60,16 @@ struct suite : rl::test_suite<Derived, Threads> {
   platform::model_kernel kernel;
 };
 
+// Until its end nothing else runs, and something else may have run just before: what a lock does
+// around a few steps, without the orders of one.
+class one_step {
+ public:
+  one_step() : alone_((rl::ctx().sched(), rl::ctx())) {}
+
+ private:
+  rl::preemption_disabler alone_;
+};
+
 // True if the run leaves out the step of this name, for steps of a protocol that are no order: a
 // model asks at the step, and lists the name among its mutations.
 inline bool is_left_out(const char* step) {

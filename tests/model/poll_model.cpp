@@ -39,13 +39,17 @@ struct poll_suite : model::suite<Derived, Threads> {
     return !has_poller.load_relaxed() && has_poller.cas_acq_rel(expected, true, "PL-2");
   }
 
+  std::int64_t publish_sleep(std::int64_t until_ns) {
+    poll_until_ns.store_relaxed(until_ns);
+    detail::heavy_barrier("PL-1");
+    return std::min(until_ns, earliest_timer());
+  }
+
   // The real one sleeps until the earliest timer. Here a sleep that may be ended by the timer that
   // is soon has a deadline, and one that may not has none.
   void sleep_as_poller(std::int64_t until_ns, bool ends_by_itself) {
     sleeping.set(1);
-    poll_until_ns.store_relaxed(until_ns);
-    detail::heavy_barrier("PL-1");
-    const std::int64_t deadline_ns = std::min(until_ns, earliest_timer());
+    const std::int64_t deadline_ns = publish_sleep(until_ns);
     breaker.sleep(ends_by_itself || deadline_ns <= soon_ns ? deadline_ns : never);
     breaker.restart();
     poll_until_ns.store_relaxed(0);
@@ -116,16 +120,123 @@ struct one_poller_at_a_time : poll_suite<one_poller_at_a_time, 2> {
   }
 };
 
+// The poller dozes among the idle machines, where a wake must find it. Of the scheduler's lock,
+// what it hands over with a machine is here.
+template <class Derived>
+struct doze_suite : poll_suite<Derived, 2> {
+  enum class doze_end { at_deadline, called, needed };
+
+  detail::atomic<bool> is_dozing;
+  detail::atomic<bool> is_listed;  // among the idle machines
+  detail::atomic<bool> others_run{true};
+  detail::plain<int> next_p;
+  parts::note note;
+
+  bool remove_idle_machine() {
+    const model::one_step locked;
+    bool listed = true;
+    return is_listed.cas_acq_rel(listed, false, "LK-1");
+  }
+
+  bool wake_dozing_poller() {
+    const bool is_taken = remove_idle_machine();
+    if (is_taken) note.wake();
+    return is_dozing.load_relaxed();
+  }
+
+  void timer_armed(std::int64_t when_ns) {
+    detail::light_barrier("PL-1");
+    const std::int64_t until = this->poll_until_ns.load_relaxed();
+    if (until != 0 && when_ns < until && !wake_dozing_poller()) this->breaker.wake();
+  }
+
+  // Only a timer that is seen ends it.
+  doze_end doze_once(std::int64_t until_ns) {
+    next_p.set(0);
+    {
+      const model::one_step locked;
+      is_dozing.store_relaxed(true);
+      is_listed.store_release(true, "LK-1");
+    }
+    const std::int64_t deadline_ns = this->publish_sleep(until_ns);
+    const bool is_short = !others_run.load_relaxed() || deadline_ns <= soon_ns;
+    const bool was_woken = note.sleep(is_short ? soon_ns : never);
+    const bool is_out = !was_woken && remove_idle_machine();
+    is_dozing.store_relaxed(false);
+    if (is_out) return doze_end::at_deadline;
+    if (!was_woken) note.sleep();
+    note.clear();
+    return next_p.get() == 0 ? doze_end::called : doze_end::needed;
+  }
+};
+
+// PL-1, for a poller that dozes.
+struct arming_races_with_dozing : doze_suite<arming_races_with_dozing> {
+  static constexpr const char* name = "arming_races_with_dozing";
+  static constexpr int bound = 6;
+
+  void thread(unsigned index) {
+    if (index == 0) {
+      first_ns[1].store_relaxed(soon_ns);
+      timer_armed(soon_ns);
+    } else {
+      RL_ASSERT(claim_poller());
+      RL_ASSERT(doze_once(late_ns) != doze_end::needed);
+    }
+  }
+};
+
+// Who goes idle last of all wakes a poller that dozes, or that one does not begin to.
+struct the_last_to_rest_races_with_dozing : doze_suite<the_last_to_rest_races_with_dozing> {
+  static constexpr const char* name = "the_last_to_rest_races_with_dozing";
+  static constexpr int bound = 6;
+
+  void thread(unsigned index) {
+    if (index == 0) {
+      others_run.store_relaxed(false);
+      detail::heavy_barrier("WG-1");  // of give_up_p
+      wake_dozing_poller();
+    } else {
+      RL_ASSERT(claim_poller());
+      RL_ASSERT(doze_once(late_ns) != doze_end::needed);
+    }
+  }
+};
+
+// A processor that a dozing poller is given at the last moment is not lost.
+struct work_comes_at_the_deadline : doze_suite<work_comes_at_the_deadline> {
+  static constexpr const char* name = "work_comes_at_the_deadline";
+  static constexpr int bound = 6;
+
+  detail::atomic<bool> is_given;
+
+  void thread(unsigned index) {
+    if (index == 0) {
+      if (!remove_idle_machine()) return;
+      is_given.store_relaxed(true);
+      next_p.set(1);
+      note.wake();
+    } else {
+      RL_ASSERT(claim_poller());
+      const doze_end end = doze_once(soon_ns);
+      RL_ASSERT(end == doze_end::needed || !is_given.load_relaxed());
+    }
+  }
+};
+
 }  // namespace
 
 int main(int argc, char** argv) {
   return model::model("poll",
                       {model::scenario_of<one_poller_at_a_time>(),
                        model::scenario_of<arming_races_with_polling>(),
-                       model::scenario_of<a_late_wake_is_not_lost>()},
+                       model::scenario_of<a_late_wake_is_not_lost>(),
+                       model::scenario_of<arming_races_with_dozing>(),
+                       model::scenario_of<the_last_to_rest_races_with_dozing>(),
+                       model::scenario_of<work_comes_at_the_deadline>()},
                       {{"PL-1", arming_races_with_polling::name},
                        {"PL-1@timer_armed", arming_races_with_polling::name},
-                       {"PL-1@sleep_as_poller", arming_races_with_polling::name},
+                       {"PL-1@publish_sleep", arming_races_with_polling::name},
                        {"PL-2"},
                        {"PL-2@claim_poller"},
                        {"PL-2@give_up_poller"}})

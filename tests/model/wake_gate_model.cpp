@@ -15,15 +15,6 @@ using namespace sley;
 
 namespace {
 
-// Until its end nothing else runs, and something else may have run just before.
-class one_step {
- public:
-  one_step() : alone_((rl::ctx().sched(), rl::ctx())) {}
-
- private:
-  rl::preemption_disabler alone_;
-};
-
 template <class Derived, unsigned Threads, std::uint32_t Work>
 struct gate_suite : model::suite<Derived, Threads> {
   static constexpr bool has_barriers = true;
@@ -67,7 +58,7 @@ struct gate_suite : model::suite<Derived, Threads> {
   }
 
   bool pop_idle() {
-    const one_step locked;
+    const model::one_step locked;
     std::uint32_t seen = 0;
     while (!idle_processors.cas_relaxed(seen, seen - (seen != 0))) {
     }
@@ -77,20 +68,20 @@ struct gate_suite : model::suite<Derived, Threads> {
 
   // True if the gate is halted.
   bool push_idle(bool was_searching) {
-    const one_step locked;
+    const model::one_step locked;
     idle_processors.add_relaxed(1);
     return gate.go_idle(was_searching);
   }
 
   void push_idle_machine(machine& m) {
-    const one_step locked;
+    const model::one_step locked;
     m.is_listed.store_relaxed(true);
     idle_machines.add_relaxed(1);
   }
 
   // Null if none is on the list.
   machine* pop_idle_machine() {
-    const one_step locked;
+    const model::one_step locked;
     for (machine& m : machines) {
       bool listed = true;
       if (!m.is_listed.cas_relaxed(listed, false)) continue;

@@ -1,6 +1,7 @@
 // Time, futexes and threads of os.hpp, as the kernel has them. platform/simulated has others.
 #include "platform/os.hpp"
 
+#include "platform/placement.hpp"
 #include "platform/sanitizer.hpp"
 #include "platform/timespec.hpp"
 
@@ -9,6 +10,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <sys/prctl.h>
+#include <sys/rseq.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -97,6 +99,12 @@ int create_thread(void (*entry)(void*), void* arg) noexcept {
 }
 
 std::int32_t current_thread_id() noexcept { return gettid(); }
+
+const std::uint32_t* place_of_this_thread() noexcept {
+  if (__rseq_size == 0) return nullptr;
+  auto* thread = static_cast<std::byte*>(__builtin_thread_pointer());
+  return &reinterpret_cast<const rseq*>(thread + __rseq_offset)->cpu_id;
+}
 
 std::int64_t thread_cpu_ns(std::int32_t thread_id) noexcept {
   // What pthread_getcpuclockid makes of a thread: see MAKE_THREAD_CPUCLOCK in the kernel.

@@ -6,6 +6,7 @@
 
 #include "base/peek.hpp"
 #include "platform/interrupt.hpp"
+#include "platform/placement.hpp"
 #include "platform/poller_wait.hpp"
 #include "platform/simulated/simulation.hpp"
 #include "platform/simulated/thread.hpp"
@@ -85,6 +86,8 @@ int create_thread(void (*entry)(void*), void* arg) noexcept {
 }
 
 std::int32_t current_thread_id() noexcept { return self().id; }
+
+const std::uint32_t* place_of_this_thread() noexcept { return nullptr; }
 
 std::int64_t thread_cpu_ns(std::int32_t thread_id) noexcept {
   constexpr std::int64_t ns_per_step = 50;

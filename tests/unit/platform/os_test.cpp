@@ -2,6 +2,8 @@
 // threads and memory.
 #include "platform/os.hpp"
 
+#include "platform/placement.hpp"
+
 #include <gtest/gtest.h>
 #include <pthread.h>
 #include <sched.h>
@@ -269,6 +271,46 @@ TEST(os_threads, available_cpus_follows_the_affinity_of_the_process) {
   ASSERT_EQ(sched_setaffinity(0, sizeof(one), &one), 0);
   EXPECT_EQ(platform::available_cpus(), 1);
   sched_setaffinity(0, sizeof(all), &all);
+}
+
+TEST(os_threads, a_thread_is_moved_off_a_cpu_and_may_run_everywhere_afterwards) {
+  if (platform::available_cpus() < 2) GTEST_SKIP() << "there is no other CPU";
+  std::atomic<std::int32_t> id = 0;
+  std::atomic<const std::uint32_t*> place = nullptr;
+  std::atomic<bool> is_over = false;
+  std::thread computes([&] {
+    place = platform::place_of_this_thread();
+    id = platform::current_thread_id();
+    while (!is_over) {
+    }
+  });
+  while (id == 0) std::this_thread::yield();
+  if (place == nullptr) {
+    is_over = true;
+    computes.join();
+    GTEST_SKIP() << "the kernel does not say where threads are";
+  }
+  cpu_set_t before;
+  cpu_set_t after;
+  EXPECT_EQ(sched_getaffinity(id, sizeof(before), &before), 0);
+  const auto where = [&] { return *static_cast<const volatile std::uint32_t*>(place.load()); };
+  int moves = 0;
+  for (int i = 0; i < 100; ++i) {
+    platform::cpu_set taken;
+    const std::uint32_t cpu = where();
+    taken.add(cpu);
+    EXPECT_TRUE(platform::move_thread(id, taken));
+    for (int look = 0; look < 1000 && where() == cpu; ++look) std::this_thread::yield();
+    if (where() != cpu) ++moves;
+  }
+  EXPECT_GE(moves, 90);  // the kernel may move it back before it is looked at
+  EXPECT_EQ(sched_getaffinity(id, sizeof(after), &after), 0);
+  EXPECT_TRUE(CPU_EQUAL(&before, &after));
+  platform::cpu_set all;
+  EXPECT_GT(platform::allowed_cpus(id, all), 0);
+  EXPECT_FALSE(platform::move_thread(id, all)) << "nowhere to go";
+  is_over = true;
+  computes.join();
 }
 
 TEST(os_memory, mapped_memory_is_zeroed_aligned_and_writable) {

@@ -1,0 +1,117 @@
+// Aim: while goroutines find events by looking for them, the poller dozes; and no event and no
+// timer is late because of that when they turn to something else. Method: two goroutines send a
+// byte to and fro, and then compute, sleep or end.
+#include "support/harness.hpp"
+
+#include <sley/os.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <thread>
+#include <vector>
+
+using sley::os::pipe_ends;
+using namespace std::chrono_literals;
+using steady = std::chrono::steady_clock;
+
+namespace {
+
+constexpr auto computing = 30ms;
+
+void send(const pipe_ends& to) { to.writer.write_all(std::as_bytes(std::span("x", 1))); }
+void take(const pipe_ends& from) {
+  std::byte byte[1];
+  EXPECT_EQ(from.reader.read_some(byte), 1U);
+}
+
+void to_and_fro(int rounds) {
+  const pipe_ends there = sley::os::pipe();
+  const pipe_ends back = sley::os::pipe();
+  sley::wait_group other;
+  other.go([&] {
+    for (int i = 0; i < rounds; ++i) {
+      take(there);
+      send(back);
+    }
+  });
+  for (int i = 0; i < rounds; ++i) {
+    send(there);
+    take(back);
+  }
+  other.wait();
+}
+
+void compute_for(std::chrono::milliseconds time) {
+  const auto end = steady::now() + time;
+  while (steady::now() < end) {
+  }
+}
+
+std::chrono::nanoseconds median(std::vector<std::chrono::nanoseconds> times) {
+  std::ranges::nth_element(times, times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2));
+  return times[times.size() / 2];
+}
+
+}  // namespace
+
+// With one processor it is the end of the slice that lets the others run.
+GO_TEST(dozing_poller, events_are_noticed_beside_one_that_computes) {
+  std::vector<std::chrono::nanoseconds> late;
+  for (int i = 0; i < sley_test::rounds(20); ++i) {
+    const pipe_ends p = sley::os::pipe();
+    std::atomic<steady::time_point> sent;
+    sley::wait_group reader;
+    reader.go([&] {
+      take(p);
+      late.push_back(steady::now() - sent.load());
+    });
+    to_and_fro(50);
+    std::thread writer([&] {
+      std::this_thread::sleep_for(computing / 10);
+      sent = steady::now();
+      send(p);
+    });
+    compute_for(computing);
+    writer.join();
+    reader.wait();
+  }
+  EXPECT_LT(median(late), computing);
+}
+
+GO_TEST(dozing_poller, timers_are_noticed_beside_one_that_computes) {
+  std::vector<std::chrono::nanoseconds> late;
+  for (int i = 0; i < sley_test::rounds(20); ++i) {
+    sley::wait_group sleeper;
+    sleeper.go([&] {
+      const auto due = steady::now() + computing / 3;
+      sley::this_goroutine::sleep_until(due);
+      EXPECT_GE(steady::now(), due);
+      late.push_back(steady::now() - due);
+    });
+    to_and_fro(50);
+    compute_for(computing);
+    sleeper.wait();
+  }
+  EXPECT_LT(median(late), computing);
+}
+
+// The last one to go idle leaves the watch to a poller that dozes.
+GO_TEST(dozing_poller, events_are_noticed_when_all_have_gone_idle) {
+  std::vector<std::chrono::nanoseconds> late;
+  for (int i = 0; i < sley_test::rounds(100); ++i) {
+    const pipe_ends p = sley::os::pipe();
+    std::atomic<steady::time_point> sent;
+    to_and_fro(20);
+    std::thread writer([&] {
+      std::this_thread::sleep_for(std::chrono::microseconds(20 * i));
+      sent = steady::now();
+      send(p);
+    });
+    take(p);
+    late.push_back(steady::now() - sent.load());
+    writer.join();
+  }
+  EXPECT_LT(median(late), 5ms);  // sysmon would notice them after 10 ms
+}
