@@ -11,9 +11,13 @@
 namespace sley::parts {
 
 stack* stack_pool::take() noexcept {
-  detail::lock_guard guard(lock_);
-  if (free_ != nullptr) return pop_free();
-  return with_cold_ != nullptr ? revive() : cut();
+  place p;
+  {
+    detail::lock_guard guard(lock_);
+    if (free_ != nullptr) return pop_free();
+    p = take_place();
+  }
+  return p.home == nullptr ? nullptr : make_stack(p);
 }
 
 // Requires the lock, and that there is one.
@@ -29,17 +33,56 @@ std::size_t stack_pool::spacing() const noexcept {
   return guard_bytes + default_bytes_ + platform::page_bytes();
 }
 
-stack* stack_pool::cut() noexcept {
-  if (arena_left_ == 0 && !new_arena()) return nullptr;
-  const std::size_t index = arena_stacks - arena_left_;
-  char* start = arena_->start + index * spacing();
-  if (!platform::install_guard(start, guard_bytes)) return nullptr;
-  --arena_left_;
-  ++made_;
-  return set_up(start, spacing(), index % colours, 0, arena_);
+// Requires the lock. Best one that has been a stack before, for it has its guard.
+stack_pool::place stack_pool::take_place() noexcept {
+  const bool is_guarded = cold_stacks_ != 0;
+  if (with_cold_ == nullptr && !new_arena()) return {};
+  arena** link = &with_cold_;
+  while (is_guarded && ((*link)->cold & (*link)->guarded) == 0) link = &(*link)->next_cold;
+  arena* home = *link;
+  const std::uint64_t candidates = is_guarded ? home->cold & home->guarded : home->cold;
+  const std::uint64_t bit = candidates & -candidates;
+  home->cold -= bit;
+  home->guarded |= bit;  // before anybody else can see the place
+  if (home->cold == 0) *link = home->next_cold;
+  if (is_guarded) {
+    --cold_stacks_;
+  } else {
+    ++made_;
+  }
+  return {home, static_cast<std::size_t>(std::countr_zero(bit)), is_guarded};
 }
 
+// Requires the lock.
+void stack_pool::give_place(const place& p) noexcept {
+  if (p.home->cold == 0) {
+    p.home->next_cold = with_cold_;
+    with_cold_ = p.home;
+  }
+  const std::uint64_t bit = std::uint64_t{1} << p.index;
+  p.home->cold |= bit;
+  if (p.is_guarded) {
+    ++cold_stacks_;
+  } else {
+    p.home->guarded &= ~bit;
+    --made_;
+  }
+}
+
+// Without the lock: others may touch their stacks for the first time meanwhile, which takes longest.
+stack* stack_pool::make_stack(const place& p) noexcept {
+  char* start = p.home->start + p.index * spacing();
+  if (p.is_guarded || platform::install_guard(start, guard_bytes)) {
+    return set_up(start, spacing(), p.index % colours, 0, p.home);
+  }
+  detail::lock_guard guard(lock_);
+  give_place(p);
+  return nullptr;
+}
+
+// Requires the lock.
 bool stack_pool::new_arena() noexcept {
+  static_assert(arena_stacks == 64, "a bit for each");
   const std::size_t bytes = arena_stacks * spacing();
   auto* start = static_cast<char*>(platform::map_memory(bytes, true));
   if (start == nullptr) return false;
@@ -48,8 +91,7 @@ bool stack_pool::new_arena() noexcept {
     platform::unmap_memory(start, bytes);
     return false;
   }
-  arena_ = ::new (record) arena{start};
-  arena_left_ = arena_stacks;
+  with_cold_ = ::new (record) arena{.start = start, .cold = ~std::uint64_t{0}};
   reserved_ += bytes;
   return true;
 }
@@ -66,7 +108,7 @@ stack* stack_pool::set_up(char* start, std::size_t bytes, std::size_t colour, st
   return s;
 }
 
-// A free stack's memory goes back, its header included.
+// A free stack's memory goes back, its header included. Requires the lock.
 void stack_pool::chill(stack* s) noexcept {
   arena* home = s->home;
   char* low = s->low;
@@ -74,20 +116,7 @@ void stack_pool::chill(stack* s) noexcept {
   platform::forget_root(low, s->usable_bytes());
   platform::discard_memory(low, spacing() - guard_bytes);
   const auto index = static_cast<std::size_t>(low - guard_bytes - home->start) / spacing();
-  if (home->cold == 0) {
-    home->next_cold = with_cold_;
-    with_cold_ = home;
-  }
-  home->cold |= std::uint64_t{1} << index;
-}
-
-// A cold stack becomes one again; there is one.
-stack* stack_pool::revive() noexcept {
-  arena* home = with_cold_;
-  const auto index = static_cast<std::size_t>(std::countr_zero(home->cold));
-  home->cold &= home->cold - 1;
-  if (home->cold == 0) with_cold_ = home->next_cold;
-  return set_up(home->start + index * spacing(), spacing(), index % colours, 0, home);
+  give_place({home, index, true});
 }
 
 // One at a time, so that nobody waits for long.
@@ -166,7 +195,7 @@ void stack_pool::give_list(stack* first) noexcept {
 
 bool stack_pool::has_free() const noexcept {
   detail::lock_guard guard(lock_);
-  return free_ != nullptr || with_cold_ != nullptr;
+  return free_ != nullptr || cold_stacks_ != 0;
 }
 
 std::uint64_t stack_pool::reserved_bytes() const noexcept {

@@ -39,7 +39,8 @@ struct stack {
 // A mapping that stacks of the default size are cut from.
 struct arena {
   char* start = nullptr;   // [const]
-  std::uint64_t cold = 0;  // [lock: the pool's] a bit for each stack that is free and has no memory
+  std::uint64_t cold = 0;  // [lock: the pool's] a bit for each place that is free, without memory
+  std::uint64_t guarded = 0;   // [lock: the pool's] a bit for each place that has its guard
   arena* next_cold = nullptr;  // [lock: the pool's] valid while `cold` is not 0
 };
 
@@ -87,10 +88,18 @@ class stack_pool {
   static constexpr std::size_t colours = 16;
   static constexpr std::size_t line = 64;
 
+  // A place in an arena for one stack.
+  struct place {
+    arena* home = nullptr;  // null: there is none
+    std::size_t index = 0;
+    bool is_guarded = false;
+  };
+
   std::size_t spacing() const noexcept;
   bool new_arena() noexcept;
-  stack* cut() noexcept;
-  stack* revive() noexcept;
+  place take_place() noexcept;
+  void give_place(const place& p) noexcept;
+  stack* make_stack(const place& p) noexcept;
   stack* pop_free() noexcept;
   void chill(stack* s) noexcept;
   static stack* set_up(char* start, std::size_t bytes, std::size_t colour, std::size_t map_bytes,
@@ -98,15 +107,14 @@ class stack_pool {
 
   std::size_t default_bytes_ = 0;  // [const] after start
   mutable detail::lock lock_{detail::lock_rank::stacks};
-  stack* free_ = nullptr;       // [lock: lock_]
-  std::size_t free_count_ = 0;  // [lock: lock_]
-  std::size_t least_free_ = 0;  // [lock: lock_] since the last trim
-  arena* arena_ = nullptr;      // [lock: lock_] the arena being cut
-  std::size_t arena_left_ = 0;  // [lock: lock_] stacks not cut from it yet
-  arena* with_cold_ = nullptr;  // [lock: lock_] arenas that have cold stacks
-  permanent_memory arenas_;     // what arenas are described in
-  std::uint64_t made_ = 0;      // [lock: lock_]
-  std::uint64_t reserved_ = 0;  // [lock: lock_]
+  stack* free_ = nullptr;        // [lock: lock_]
+  std::size_t free_count_ = 0;   // [lock: lock_]
+  std::size_t least_free_ = 0;   // [lock: lock_] since the last trim
+  arena* with_cold_ = nullptr;   // [lock: lock_] arenas that have places without memory
+  std::size_t cold_stacks_ = 0;  // [lock: lock_] such places that have been stacks before
+  permanent_memory arenas_;      // what arenas are described in
+  std::uint64_t made_ = 0;       // [lock: lock_]
+  std::uint64_t reserved_ = 0;   // [lock: lock_]
 };
 
 }  // namespace sley::parts

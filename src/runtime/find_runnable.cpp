@@ -110,8 +110,8 @@ local_pick next_local(machine* m, parts::stack* warm) noexcept {
     if (warm != nullptr && g->own_stack_bytes() == 0) {
       g->stack = warm;
       g->needs.store_relaxed(0);
-    } else if (!bind_stack(m, g)) {
-      return {nullptr, false};
+    } else if (!bind_cached_stack(m, g)) {
+      return leave_to_slow_way(p, g);
     }
   }
   g->status.transition(parts::status::runnable, parts::status::running);

@@ -108,6 +108,8 @@ goroutine* steal_work(machine* m, bool& ran_timers) noexcept;  // [own stack]
 
 // ---- stacks.cpp: a goroutine gets its stack, and gives it back ----
 bool bind_stack(machine* m, goroutine* g) noexcept;  // [inside] false: it waits for memory
+// One that the processor has at hand. False: there is none, or it must have a size of its own.
+bool bind_cached_stack(machine* m, goroutine* g) noexcept;
 // For the next goroutine of this processor; the caller may still be on it. False: others wait for
 // one, or it has a size of its own, so give it once it is left. [inside]
 [[nodiscard]] bool keep_stack(machine* m, parts::stack* s) noexcept;

@@ -14,17 +14,30 @@ namespace sley::rt {
 
 namespace {
 
+// Null: there is none.
 parts::stack* take_cached(processor* p) noexcept {
+  parts::stack* s = p->stacks;
+  if (s == nullptr) return nullptr;
+  p->stacks = s->next;
+  --p->stack_count;
+  return s;
+}
+
+parts::stack* take_default(processor* p) noexcept {
   if (p->stacks == nullptr) {
     p->stacks = sched.stacks.take_batch(stack_cache / 2);
     p->stack_count = 0;
     for (parts::stack* s = p->stacks; s != nullptr; s = s->next) ++p->stack_count;
-    if (p->stacks == nullptr) return sched.stacks.take();
   }
-  parts::stack* s = p->stacks;
-  p->stacks = s->next;
-  --p->stack_count;
-  return s;
+  parts::stack* s = take_cached(p);
+  return s != nullptr ? s : sched.stacks.take();
+}
+
+void bind(goroutine* g, parts::stack* s) noexcept {
+  g->stack = s;
+  g->needs.store_relaxed(0);
+  g->context = platform::make_context(s->top, &goroutine_main);
+  platform::reset_stack_memory(s->low, s->usable_bytes());
 }
 
 void put_cached(processor* p, parts::stack* s) noexcept {
@@ -94,15 +107,19 @@ void flush_stacks(processor* p) noexcept {
 
 bool bind_stack(machine* m, goroutine* g) noexcept {
   const std::size_t bytes = g->own_stack_bytes();
-  parts::stack* s = bytes == 0 ? take_cached(m->p) : sched.stacks.take_sized(bytes);
+  parts::stack* s = bytes == 0 ? take_default(m->p) : sched.stacks.take_sized(bytes);
   if (s == nullptr) {
     wait_for_stack(g);
     return false;
   }
-  g->stack = s;
-  g->needs.store_relaxed(0);
-  g->context = platform::make_context(s->top, &goroutine_main);
-  platform::reset_stack_memory(s->low, s->usable_bytes());
+  bind(g, s);
+  return true;
+}
+
+bool bind_cached_stack(machine* m, goroutine* g) noexcept {
+  parts::stack* s = g->own_stack_bytes() == 0 ? take_cached(m->p) : nullptr;
+  if (s == nullptr) return false;
+  bind(g, s);
   return true;
 }
 
