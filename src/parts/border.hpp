@@ -47,6 +47,7 @@ class border {
     preempt = 8,  // the time slice is over
     forked = 16,  // this is the child of a fork
     give = 32,    // the processor is wanted: give it away and go on without, see preempt.cpp
+    traced = 64,  // all switches are noted, see tracer.hpp
   };
 
   // The thread enters the runtime. False: there is something to attend to; it is inside all the

@@ -69,7 +69,7 @@ void stack_pool::give_place(const place& p) noexcept {
   }
 }
 
-// Without the lock: others may touch their stacks for the first time meanwhile, which takes longest.
+// Without the lock: others may touch new stacks meanwhile, which takes longest.
 stack* stack_pool::make_stack(const place& p) noexcept {
   char* start = p.home->start + p.index * spacing();
   if (p.is_guarded || platform::install_guard(start, guard_bytes)) {

@@ -6,6 +6,7 @@
 #include "runtime/sched_state.hpp"
 #include "runtime/scheduler.hpp"
 #include "runtime/switch.hpp"
+#include "runtime/tracer.hpp"
 
 #include <cxxabi.h>
 
@@ -56,6 +57,7 @@ struct continuation {
   parts::stack* s = g->stack;
   m->ends = m->locks != 0;  // it was locked to this thread, which goes with it
   goroutine* next = m->ends ? nullptr : next_local(m, s->map_bytes == 0 ? s : nullptr).g;
+  if (m->p->trace != nullptr) trace_end(m->p, "ended");
   const bool was_main = std::exchange(m->main_returned, false);
   retire(m, g);
   if (was_main) {

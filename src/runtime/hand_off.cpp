@@ -4,6 +4,7 @@
 #include "platform/decisions.hpp"
 #include "runtime/idle.hpp"
 #include "runtime/scheduler.hpp"
+#include "runtime/tracer.hpp"
 
 namespace sley::rt {
 
@@ -31,10 +32,12 @@ void acquire_p(machine* m, processor* p) noexcept {
   m->p = p;
   p->m.store_release(m, "PM-1");
   if (m->border.attention() != 0) m->border.lower(parts::border::lost);
+  if (p->trace != nullptr && m->g != nullptr) trace_begin(p, m, m->g);
 }
 
 processor* release_p(machine* m) noexcept {
   processor* p = m->p;
+  if (p->trace != nullptr) trace_release(p, m);
   m->last_p = p;
   m->p = nullptr;
   p->m.store_release(nullptr, "PM-1");

@@ -8,6 +8,7 @@
 #include "runtime/sched_state.hpp"
 #include "runtime/scheduler.hpp"
 #include "runtime/switch.hpp"
+#include "runtime/tracer.hpp"
 #include "platform/os.hpp"
 
 #include <utility>
@@ -46,7 +47,9 @@ void push_last(goroutine* g, void*) noexcept {
   g->parked_s.store_relaxed(sched.coarse_s.load_relaxed());
   count(m->p->figures.parks);
   m->after = {action, g, arg};
-  switch_away(m, g, next_local(m).g);
+  goroutine* next = next_local(m).g;
+  if (next == nullptr && m->p->trace != nullptr) trace_end(m->p, reason);
+  switch_away(m, g, next);
 }
 
 void park_and_release(wait_reason reason, detail::lock& held) noexcept {
@@ -128,6 +131,7 @@ void ready_from_outside(goroutine* g) noexcept {
     return;
   }
   m->after = {&push_last, g, nullptr};
+  if (next.g == nullptr && m->p->trace != nullptr) trace_end(m->p, "yielded");
   switch_away(m, g, next.g);
 }
 

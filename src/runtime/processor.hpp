@@ -41,6 +41,7 @@ inline void count(detail::atomic<std::uint64_t>& counter, std::uint64_t n = 1) n
 }
 
 struct machine;
+struct run_trace;
 
 struct alignas(64) processor {
   std::uint32_t id = 0;  // [const]
@@ -68,6 +69,8 @@ struct alignas(64) processor {
   goroutine_list dead;                  // [owner] records to use again
   parts::stack* stacks = nullptr;       // [owner] free stacks, warmest first
   std::size_t stack_count = 0;          // [owner]
+
+  run_trace* trace = nullptr;  // [stw] where its runs are noted; null: nowhere
 
   timer_set timers;
   parts::reader_slots<reader_marks> readers;  // of shared_mutexes

@@ -15,6 +15,7 @@ namespace {
 parts::permanent_memory memory;
 detail::lock machines_lock{detail::lock_rank::machines};
 machine* unused_machines = nullptr;  // [lock: machines_lock]
+std::uint32_t raised_on_new = 0;     // [lock: machines_lock] reasons of the border
 //   RC-1  A slab is complete before others find it: store_release in make_slab <-> load_acquire in
 //         first_slab.
 detail::atomic<slab*> slabs;  // newest first   [atomic RC-1]
@@ -97,6 +98,7 @@ machine* new_machine() noexcept {
     m->g = nullptr;
     m->last_p = nullptr;
     m->border.lower(~std::uint32_t{parts::border::closed});
+    m->border.raise(raised_on_new);
     return m;
   }
   void* place = memory.allocate(sizeof(machine));
@@ -105,8 +107,25 @@ machine* new_machine() noexcept {
   m->next_all = sched.machines.load_relaxed();  // written under machines_lock only
   m->id = m->next_all == nullptr ? 0 : m->next_all->id + 1;
   m->random = base::random(platform::seed() + max_processors + m->id);
+  m->border.raise(raised_on_new);
   sched.machines.store_release(m, "SC-1");
   return m;
+}
+
+void raise_on_all_machines(parts::border::reason reason) noexcept {
+  detail::lock_guard guard(machines_lock);
+  raised_on_new |= reason;
+  for (machine* m = sched.machines.load_acquire("SC-1"); m != nullptr; m = m->next_all) {
+    m->border.raise(reason);
+  }
+}
+
+void lower_on_all_machines(parts::border::reason reason) noexcept {
+  detail::lock_guard guard(machines_lock);
+  raised_on_new &= ~std::uint32_t{reason};
+  for (machine* m = sched.machines.load_acquire("SC-1"); m != nullptr; m = m->next_all) {
+    m->border.lower(reason);
+  }
 }
 
 void attach_thread(machine* m) noexcept {

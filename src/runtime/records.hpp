@@ -20,6 +20,9 @@ std::uint64_t next_goroutine_id(machine* m) noexcept;
 machine* new_machine() noexcept;
 // One whose thread is gone or never came, to be used again by new_machine.
 void give_machine(machine* m) noexcept;
+// From now on those of new_machine come with it as well, and not any more. [stw]
+void raise_on_all_machines(parts::border::reason reason) noexcept;
+void lower_on_all_machines(parts::border::reason reason) noexcept;
 // The calling thread is the machine's from now on, and not any more.
 void attach_thread(machine* m) noexcept;
 void detach_thread(machine* m) noexcept;

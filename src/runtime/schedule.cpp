@@ -3,6 +3,7 @@
 #include "runtime/sched_state.hpp"
 #include "runtime/scheduler.hpp"
 #include "runtime/switch.hpp"
+#include "runtime/tracer.hpp"
 #include "platform/os.hpp"
 
 namespace sley::rt {
@@ -26,6 +27,7 @@ bool see_to(machine* m, goroutine* g) noexcept {
   if (g->needs.load_acquire("TR-1") != 0 && !see_to(m, g)) return;
   g->status.transition(parts::status::runnable, parts::status::running);
   count(m->p->figures.switches);
+  if (m->p->trace != nullptr) trace_begin(m->p, m, g);
   switch_from_machine(m, g);
 }
 

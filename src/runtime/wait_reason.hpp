@@ -27,6 +27,7 @@ inline constexpr wait_reason io_turn = "IO wait (turn)";
 inline constexpr wait_reason io_close = "IO wait (close)";
 inline constexpr wait_reason set_max_procs = "GOMAXPROCS";
 inline constexpr wait_reason snapshot = "taking a snapshot";
+inline constexpr wait_reason tracing = "switching the tracer";
 inline constexpr wait_reason goexit = "goexit";
 }  // namespace wait
 

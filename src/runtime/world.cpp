@@ -17,6 +17,7 @@
 #include "runtime/preempt.hpp"
 #include "runtime/records.hpp"
 #include "runtime/scheduler.hpp"
+#include "runtime/tracer.hpp"
 #include "runtime/world.hpp"
 
 #include <algorithm>
@@ -101,6 +102,7 @@ void construct_processors(std::uint32_t count) noexcept {
     auto* p = ::new (sched.processors + made) processor;
     p->id = made;
     p->random = base::random(platform::seed() + made);
+    p->trace = trace_of(made);
   }
   sched.made_procs.store_release(made, "PC-1");
 }

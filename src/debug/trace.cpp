@@ -1,0 +1,218 @@
+// The tracer's other half: a thread that takes events out of the processors' rings and writes them
+// down.
+#include "platform/os.hpp"
+#include "platform/symbols.hpp"
+#include "runtime/sched_state.hpp"
+#include "runtime/tracer.hpp"
+
+#include <sley/debug.hpp>
+#include <sley/mutex.hpp>
+#include <sley/runtime.hpp>
+
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <condition_variable>
+#include <cstdio>
+#include <memory>
+#include <mutex>
+#include <stdexcept>
+#include <system_error>
+#include <thread>
+#include <unordered_map>
+
+namespace sley::debug::trace {
+
+namespace {
+
+constexpr auto between_looks = std::chrono::milliseconds(2);
+
+[[noreturn]] void throw_error(const char* what, const std::string& path) {
+  throw std::system_error(errno, std::generic_category(), what + path);
+}
+
+std::string json_text(std::string_view text) {
+  std::string result;
+  for (const char c : text) {
+    if (c == '"' || c == '\\') result += '\\';
+    result += static_cast<unsigned char>(c) < ' ' ? ' ' : c;
+  }
+  return result;
+}
+
+// The names of places in the program. Only for a thread's own stack, see describe().
+class place_names {
+ public:
+  const std::string& operator[](const void* pc) {
+    const auto [at, is_new] = names_.try_emplace(pc);
+    if (is_new && pc != nullptr) {
+      platform::describe(reinterpret_cast<std::uintptr_t>(pc), &place_names::keep, &at->second);
+    }
+    return at->second;
+  }
+
+ private:
+  // The innermost function only.
+  static void keep(void* arg, const platform::frame_name& frame) {
+    auto& name = *static_cast<std::string*>(arg);
+    if (!name.empty()) return;
+    std::array<char, 1024> buffer;
+    name = platform::demangle(frame.function, buffer, true);
+    if (frame.line == 0) return;
+    name += " at ";
+    name += frame.file;
+    name += ':';
+    name += std::to_string(frame.line);
+  }
+
+  std::unordered_map<const void*, std::string> names_;
+};
+
+class file {
+ public:
+  explicit file(const std::string& path) : path_(path), out_(std::fopen(path.c_str(), "we")) {
+    if (out_ == nullptr) throw_error("sley::debug::trace: can't make ", path);
+    print("{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n");
+    print(R"({"ph":"M","name":"process_name","pid":1,"args":{"name":"sley"}})");
+  }
+
+  void add_processor(std::uint32_t id) {
+    print(
+        ",\n"
+        R"({"ph":"M","name":"thread_name","pid":1,"tid":%u,"args":{"name":"P %u"}})",
+        id, id);
+  }
+
+  void add(std::uint32_t processor, const rt::run_event& e) {
+    constexpr double us = 1e3;
+    const std::string name = e.name_size != 0 ? json_text(e.name()) : "";
+    print(
+        ",\n"
+        R"({"ph":"X","pid":1,"tid":%u,"ts":%.3f,"dur":%.3f,"name":"%s%sgoroutine %llu",)",
+        processor, static_cast<double>(e.begin_ns) / us,
+        static_cast<double>(e.end_ns - e.begin_ns) / us, name.c_str(), name.empty() ? "" : ", ",
+        static_cast<unsigned long long>(e.goroutine));
+    print(R"("args":{"end":"%s","machine":%u,"started":"%s"}})", e.end, e.machine,
+          json_text(places_[e.created_at]).c_str());
+  }
+
+  void complete(std::uint64_t lost) {
+    print("\n],\"otherData\":{\"lost events\":\"%llu\"}}\n", static_cast<unsigned long long>(lost));
+    const bool is_written = std::fflush(out_.get()) == 0 && std::ferror(out_.get()) == 0;
+    if (std::fclose(out_.release()) != 0 || !is_written) {
+      throw_error("sley::debug::trace: can't write all of ", path_);
+    }
+  }
+
+ private:
+  struct closer {
+    void operator()(std::FILE* f) const { std::fclose(f); }
+  };
+
+  template <class... Args>
+  void print(const char* format, Args... args) {
+    std::fprintf(out_.get(), format, args...);
+  }
+
+  std::string path_;
+  std::unique_ptr<std::FILE, closer> out_;
+  place_names places_;
+};
+
+// The rings, one for each processor that there may ever be; memory only where events are.
+class rings {
+ public:
+  rings() : memory_(platform::map_memory(bytes, true)) {
+    if (memory_ == nullptr) throw std::bad_alloc();
+  }
+  ~rings() { platform::unmap_memory(memory_, bytes); }
+  rings(const rings&) = delete;
+  rings& operator=(const rings&) = delete;
+
+  rt::run_trace* all() const { return static_cast<rt::run_trace*>(memory_); }
+
+ private:
+  static constexpr std::size_t page = 4096;
+  static constexpr std::size_t bytes =
+      (rt::max_processors * sizeof(rt::run_trace) + page - 1) / page * page;
+
+  void* memory_;
+};
+
+class tracer {
+ public:
+  explicit tracer(const std::string& path) : file_(path), writer_([this] { write(); }) {
+    rt::start_tracing(rings_.all());
+  }
+
+  void stop() {
+    rt::stop_tracing();
+    end_writer();
+    file_.complete(lost());
+  }
+
+  ~tracer() {
+    if (writer_.joinable()) end_writer();
+  }
+  tracer(const tracer&) = delete;
+  tracer& operator=(const tracer&) = delete;
+
+ private:
+  void write() {
+    std::unique_lock lock(mutex_);
+    for (bool is_last = false; !is_last;) {
+      is_last = wake_.wait_for(lock, between_looks, [this] { return is_over_; });
+      take_events();
+    }
+  }
+
+  void end_writer() {
+    {
+      const std::lock_guard lock(mutex_);
+      is_over_ = true;
+    }
+    wake_.notify_one();
+    blocking([this] { writer_.join(); });
+  }
+
+  void take_events() {
+    const std::uint32_t procs = rt::sched.made_procs.load_acquire("PC-1");
+    for (std::uint32_t i = 0; i < procs; ++i) {
+      if (i == named_) file_.add_processor(named_++);
+      rings_.all()[i].events.drain([&](const rt::run_event& e) { file_.add(i, e); });
+    }
+  }
+
+  std::uint64_t lost() const {
+    std::uint64_t n = 0;
+    for (std::uint32_t i = 0; i < named_; ++i) n += rings_.all()[i].lost.load_relaxed();
+    return n;
+  }
+
+  rings rings_;
+  file file_;
+  std::uint32_t named_ = 0;  // processors
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  bool is_over_ = false;
+  std::thread writer_;
+};
+
+// One at a time; a mutex of ours, for switching parks.
+sley::mutex switching;
+std::unique_ptr<tracer> current;
+
+}  // namespace
+
+void start(const std::string& path) {
+  const std::lock_guard lock(switching);
+  if (current != nullptr) throw std::logic_error("sley::debug::trace::start: it is on already");
+  current = std::make_unique<tracer>(path);
+}
+
+void stop() {
+  const std::lock_guard lock(switching);
+  if (const auto ended = std::exchange(current, nullptr)) ended->stop();
+}
+
+}  // namespace sley::debug::trace

@@ -1,0 +1,48 @@
+// Events on their way from whoever holds a processor to the one thread that writes them down.
+//
+//   operation         who may call it
+//   begin, publish    the owner
+//   drain             the reader
+//
+//   ER-1  An event is complete before the reader sees it: store_release(end_) in publish <->
+//         load_acquire(end_) in drain.
+//   ER-2  An event has been read before its place is written again: store_release(begin_) in drain
+//         <-> load_acquire(begin_) in begin.
+//   Test: tests/model/event_ring_model.cpp.
+#pragma once
+
+#include <sley/detail/atomic.hpp>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace sley::parts {
+
+template <class T, std::size_t Capacity>
+class event_ring {
+ public:
+  // Where the next event goes; the same one until publish(). Null: the reader is behind.
+  T* begin() noexcept {
+    const std::uint64_t end = end_.load_relaxed();  // own index
+    if (end - begin_.load_acquire("ER-2") == Capacity) return nullptr;
+    return &events_[end % Capacity];
+  }
+  void publish() noexcept { end_.store_release(end_.load_relaxed() + 1, "ER-1"); }
+
+  // Calls `read(event)` for all that are there, oldest first.
+  template <class Read>
+  void drain(Read read) {
+    const std::uint64_t end = end_.load_acquire("ER-1");
+    for (std::uint64_t i = begin_.load_relaxed(); i != end; ++i) {  // own index
+      read(events_[i % Capacity]);
+      begin_.store_release(i + 1, "ER-2");
+    }
+  }
+
+ private:
+  alignas(64) detail::atomic<std::uint64_t> end_;    // [atomic ER-1]
+  alignas(64) detail::atomic<std::uint64_t> begin_;  // [atomic ER-2]
+  T events_[Capacity];
+};
+
+}  // namespace sley::parts
