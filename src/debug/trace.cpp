@@ -13,6 +13,7 @@
 #include <cerrno>
 #include <chrono>
 #include <condition_variable>
+#include <cstdarg>
 #include <cstdio>
 #include <memory>
 #include <mutex>
@@ -109,9 +110,11 @@ class file {
     void operator()(std::FILE* f) const { std::fclose(f); }
   };
 
-  template <class... Args>
-  void print(const char* format, Args... args) {
-    std::fprintf(out_.get(), format, args...);
+  [[gnu::format(printf, 2, 3)]] void print(const char* format, ...) {
+    std::va_list args;
+    va_start(args, format);
+    std::vfprintf(out_.get(), format, args);
+    va_end(args);
   }
 
   std::string path_;

@@ -16,27 +16,30 @@ namespace {
 
 run_trace* all_traces = nullptr;  // [stw] null: off
 
-// Nobody uses a processor, so we own them all.
+// Nobody uses a processor, so we own them all; those that are idle were left under the lock.
+template <class F>
+void for_each_processor(F f) {
+  detail::lock_guard guard(sched.lock);
+  const std::uint32_t procs = sched.made_procs.load_relaxed();  // only this thread changes it
+  for (std::uint32_t i = 0; i < procs; ++i) f(&sched.processors[i]);
+}
+
 void switch_on(void* traces) {
   all_traces = static_cast<run_trace*>(traces);
   raise_on_all_machines(parts::border::traced);
-  const std::uint32_t procs = sched.made_procs.load_relaxed();
-  for (std::uint32_t i = 0; i < procs; ++i) {
-    processor* p = &sched.processors[i];
-    p->trace = trace_of(i);
-    const machine* m = p->m.load_relaxed();
+  for_each_processor([](processor* p) {
+    p->trace = trace_of(p->id);
+    const machine* m = p->m.load_relaxed();  // it is shut out
     if (m != nullptr && m->g != nullptr) trace_begin(p, m, m->g);
-  }
+  });
 }
 
 void switch_off(void*) {
   lower_on_all_machines(parts::border::traced);
-  const std::uint32_t procs = sched.made_procs.load_relaxed();
-  for (std::uint32_t i = 0; i < procs; ++i) {
-    processor* p = &sched.processors[i];
+  for_each_processor([](processor* p) {
     if (p->trace != nullptr) trace_end(p, "running");
     p->trace = nullptr;
-  }
+  });
   all_traces = nullptr;
 }
 
