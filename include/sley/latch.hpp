@@ -18,7 +18,7 @@ namespace sley {
 class SLEY_API latch {
  public:
   // std::logic_error unless 0 <= expected <= max().
-  explicit latch(std::ptrdiff_t expected) { count_.add(checked(expected)); }
+  constexpr explicit latch(std::ptrdiff_t expected) : count_(checked(expected)) {}
   latch(const latch&) = delete;
   latch& operator=(const latch&) = delete;
 
@@ -27,7 +27,9 @@ class SLEY_API latch {
   }
 
   // Never parks. std::logic_error, and nothing happened, if n is negative or more than is left.
-  void count_down(std::ptrdiff_t n = 1) { count_.add(-checked(n)); }
+  void count_down(std::ptrdiff_t n = 1) {
+    count_.add(-checked(n), "sley::latch: counted down below zero");
+  }
   // Whether the count is zero; never fails spuriously.
   bool try_wait() const noexcept { return count_.is_done(); }
   // Parks until the count is zero.
@@ -38,7 +40,11 @@ class SLEY_API latch {
   }
 
  private:
-  static std::int32_t checked(std::ptrdiff_t n);
+  static constexpr std::int32_t checked(std::ptrdiff_t n) {
+    if (n < 0 || n > max()) throw_bad_count();
+    return static_cast<std::int32_t>(n);
+  }
+  [[noreturn]] static void throw_bad_count();
 
   mutable wait_group count_;
 };
@@ -52,7 +58,9 @@ struct no_completion {
 // All of its state is guarded by the lock of the waiters.
 class SLEY_API barrier_core {
  public:
-  explicit barrier_core(std::ptrdiff_t expected);
+  constexpr explicit barrier_core(std::ptrdiff_t expected) : expected_(expected), left_(expected) {
+    if (expected < 0) throw_bad_count();
+  }
 
   // True: these were the last of the phase, and complete() must follow. `phase` is set to the one
   // that they arrived in.
@@ -62,6 +70,8 @@ class SLEY_API barrier_core {
   void wait(std::uint64_t phase);
 
  private:
+  [[noreturn]] static void throw_bad_count();
+
   wait_list waiters_;
   std::ptrdiff_t expected_;  // [lock: of waiters_] in the next phase
   std::ptrdiff_t left_;      // [lock: of waiters_] in this one
@@ -93,7 +103,7 @@ class barrier {
   };
 
   // std::logic_error if expected is negative.
-  explicit barrier(std::ptrdiff_t expected, Completion completion = Completion())
+  constexpr explicit barrier(std::ptrdiff_t expected, Completion completion = Completion())
       : core_(expected), completion_(std::move(completion)) {}
   barrier(const barrier&) = delete;
   barrier& operator=(const barrier&) = delete;

@@ -24,7 +24,7 @@ class counting_semaphore {
 
  public:
   // std::logic_error unless 0 <= count <= max().
-  explicit counting_semaphore(std::ptrdiff_t count) : core_(count, LeastMaxValue) {}
+  constexpr explicit counting_semaphore(std::ptrdiff_t count) : core_(count, LeastMaxValue) {}
   counting_semaphore(const counting_semaphore&) = delete;
   counting_semaphore& operator=(const counting_semaphore&) = delete;
 

@@ -28,15 +28,7 @@ class SLEY_API wait_group {
 
   // Adds n, which may be negative, to the counter; when it reaches zero, wakes those in wait().
   // Never parks. A counter that would go below zero or over 2^31-1 throws std::logic_error.
-  void add(std::int32_t n) {
-    // WT-1  What was done before done() is seen after wait(): cas_acq_rel in add <-> load_acquire
-    //       in is_done; through the waiters' lock for those who parked.
-    if (n == 1) return add_one();
-    std::uint64_t seen = state_.load_relaxed();
-    do {
-      if (__builtin_expect(is_slow(seen, n), 0)) return add_slow(n);
-    } while (!state_.cas_acq_rel(seen, seen + units(n), "WT-1"));
-  }
+  void add(std::int32_t n) { add(n, "sley::wait_group: negative counter"); }
   void done() { add(-1); }
 
   // Whether wait() would return at once.
@@ -65,6 +57,20 @@ class SLEY_API wait_group {
  private:
   template <class F>
   friend struct detail::counted_call;
+  friend class latch;
+
+  constexpr explicit wait_group(std::int32_t n) noexcept : state_(units(n)) {}
+
+  // `negative` is what the exception says.
+  void add(std::int32_t n, const char* negative) {
+    // WT-1  What was done before done() is seen after wait(): cas_acq_rel in add <-> load_acquire
+    //       in is_done; through the waiters' lock for those who parked.
+    if (n == 1) return add_one();
+    std::uint64_t seen = state_.load_relaxed();
+    do {
+      if (__builtin_expect(is_slow(seen, n), 0)) return add_slow(n, negative);
+    } while (!state_.cas_acq_rel(seen, seen + units(n), "WT-1"));
+  }
 
   // done() where nothing may be thrown: one too many is a fatal error.
   void done_at_end() noexcept;
@@ -92,7 +98,7 @@ class SLEY_API wait_group {
     if (__builtin_expect(count(before) == INT32_MAX, 0)) take_back_one();
   }
   void take_back_one();
-  void add_slow(std::int32_t n);
+  void add_slow(std::int32_t n, const char* negative);
   void wait_slow();
 
   // The counter in the upper half, those parked in wait() in the lower: one word, so that the last

@@ -8,16 +8,14 @@
 
 namespace sley {
 
-std::int32_t latch::checked(std::ptrdiff_t n) {
-  if (n < 0 || n > max())
-    throw std::logic_error("sley::latch: a count that is negative or too large");
-  return static_cast<std::int32_t>(n);
+void latch::throw_bad_count() {
+  throw std::logic_error("sley::latch: a count that is negative or too large");
 }
 
 namespace detail {
 
-barrier_core::barrier_core(std::ptrdiff_t expected) : expected_(expected), left_(expected) {
-  if (expected < 0) throw std::logic_error("sley::barrier: a negative number of participants");
+void barrier_core::throw_bad_count() {
+  throw std::logic_error("sley::barrier: a negative number of participants");
 }
 
 bool barrier_core::arrive(std::ptrdiff_t n, bool drops, std::uint64_t& phase) {

@@ -9,10 +9,8 @@
 
 namespace sley::detail {
 
-semaphore_core::semaphore_core(std::ptrdiff_t count, std::ptrdiff_t limit) : state_(count * unit) {
-  if (count < 0 || count > limit) {
-    throw std::logic_error("sley::counting_semaphore: a count that is negative or over max()");
-  }
+void semaphore_core::throw_bad_count() {
+  throw std::logic_error("sley::counting_semaphore: a count that is negative or over max()");
 }
 
 // Who is chosen has its unit: it was never added to the count.

@@ -20,7 +20,7 @@ namespace {
 
 // With the lock held nobody begins or ends to wait. While the counter has not reached zero, the
 // waiters keep the group alive; and once it has, until they are woken.
-void wait_group::add_slow(std::int32_t n) {
+void wait_group::add_slow(std::int32_t n, const char* negative) {
   rt::enter();
   waiters_.guard().acquire();
   std::uint64_t seen = state_.load_relaxed();
@@ -35,7 +35,7 @@ void wait_group::add_slow(std::int32_t n) {
     waiters_.guard().release();
   }
   rt::leave();
-  if (sum < 0) throw std::logic_error("sley::wait_group: negative counter");
+  if (sum < 0) throw std::logic_error(negative);
   if (sum > INT32_MAX) throw_too_large();
 }
 

@@ -39,6 +39,26 @@ GO_TEST(latch, opens_when_the_count_is_zero_and_stays_open) {
   l.wait();
 }
 
+// Those of a whole program are there before any of its code runs.
+constinit sley::latch static_latch(2);
+constinit sley::barrier static_barrier(1);
+
+GO_TEST(latch, may_be_made_by_the_compiler) {
+  static_latch.count_down(2);
+  static_latch.wait();
+  static_barrier.arrive_and_wait();
+}
+
+GO_TEST(latch, what_goes_below_zero_is_named) {
+  sley::latch l(1);
+  try {
+    l.count_down(2);
+    ADD_FAILURE() << "nothing was thrown";
+  } catch (const std::logic_error& error) {
+    EXPECT_STREQ(error.what(), "sley::latch: counted down below zero");
+  }
+}
+
 GO_TEST(latch, of_nothing_is_open) {
   sley::latch l(0);
   EXPECT_TRUE(l.try_wait());

@@ -93,6 +93,10 @@ GO_TEST(semaphore, who_is_released_runs_next) {
   expect_the_released_to_run_next(2);
 }
 
+constinit sley::binary_semaphore static_semaphore(1);
+
+GO_TEST(semaphore, may_be_made_by_the_compiler) { EXPECT_TRUE(static_semaphore.try_acquire()); }
+
 GO_TEST(semaphore, try_acquire_takes_what_is_there_and_no_more) {
   sley::counting_semaphore<> s(3);
   for (int i = 0; i < 3; ++i) EXPECT_TRUE(s.try_acquire());

@@ -17,7 +17,10 @@ class SLEY_API semaphore_core {
   static constexpr std::ptrdiff_t max = std::numeric_limits<std::ptrdiff_t>::max() / 2;
 
   // std::logic_error if the count is negative or over the limit, as for release().
-  explicit semaphore_core(std::ptrdiff_t count, std::ptrdiff_t limit);
+  constexpr explicit semaphore_core(std::ptrdiff_t count, std::ptrdiff_t limit)
+      : state_(count * unit) {
+    if (count < 0 || count > limit) throw_bad_count();
+  }
 
   bool try_acquire() noexcept {
     std::ptrdiff_t seen = state_.load_relaxed();  // the cas decides
@@ -44,6 +47,7 @@ class SLEY_API semaphore_core {
   static constexpr std::ptrdiff_t awaited = 1;  // somebody is, or may be, in waiters_
   static constexpr std::ptrdiff_t unit = 2;
 
+  [[noreturn]] static void throw_bad_count();
   bool acquire_slow(std::int64_t deadline_ns);
   bool take_or_mark() noexcept;
   void release_slow(std::ptrdiff_t n, std::ptrdiff_t limit);
