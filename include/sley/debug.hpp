@@ -28,9 +28,10 @@ struct goroutine_info {
 };
 
 // All goroutines at one moment, the caller's too. The scheduler stands still meanwhile: some
-// microseconds for each goroutine, and up to 0.2 s for a thread that blocks SIGURG. Who computes
-// goes on, and is asked for its stack by that signal; who sleeps in a system call is not disturbed,
-// and has no stack here. Goroutines that have not begun have none either.
+// microseconds for each goroutine, and up to 0.2 s for a thread that blocks SIGURG; one that gets
+// no CPU may take longer. Who computes goes on, and is asked for its stack by that signal; who
+// sleeps in a system call is not disturbed, and has no stack here. Goroutines that have not begun
+// have none either.
 //
 // Any thread; parks. std::bad_alloc without address space for it (700 bytes for each goroutine).
 // From Go's runtime.GoroutineProfile.

@@ -100,19 +100,32 @@ bool has_room(const goroutine* g) noexcept { return free_bytes(g) > room_for_unw
 
 // ---- a goroutine that has a thread ----
 
+// A thread that has had no CPU since it was asked, and is in no sleep that the signal would have
+// ended, is waited for so long.
+constexpr std::int64_t starving_within_ns = 5'000'000'000;
+
+bool waits_for_a_cpu(std::int32_t thread_id, std::int64_t cpu_ns_before) noexcept {
+  return platform::thread_cpu_ns(thread_id) == cpu_ns_before &&
+         !platform::is_thread_asleep(thread_id);
+}
+
 }  // namespace
 
 bool ask_thread(machine* m, stack_trace& trace) noexcept {
+  const std::int32_t thread_id = m->thread_id.load_relaxed();
+  const std::int64_t cpu_ns = platform::thread_cpu_ns(thread_id);
   trace.is_done.store_relaxed(false);
   m->trace_to.exchange_acq_rel(&trace, "TC-1");
   m->signalled.store_relaxed(true);
-  if (!platform::interrupt_thread(m->thread_id.load_relaxed())) {
+  if (!platform::interrupt_thread(thread_id)) {
     m->trace_to.exchange_acq_rel(nullptr, "TC-1");
     return false;
   }
-  const std::int64_t until_ns = platform::monotonic_ns() + answer_within_ns;
+  const std::int64_t asked_ns = platform::monotonic_ns();
   while (!trace.is_done.load_acquire("TC-1")) {
-    if (platform::monotonic_ns() > until_ns) {
+    const std::int64_t waited_ns = platform::monotonic_ns() - asked_ns;
+    if (waited_ns > starving_within_ns ||
+        (waited_ns > answer_within_ns && !waits_for_a_cpu(thread_id, cpu_ns))) {
       // Either it has not begun, and will not, or it is at work right now and done in a moment.
       if (m->trace_to.exchange_acq_rel(nullptr, "TC-1") != nullptr) return false;
     }

@@ -14,7 +14,7 @@ namespace sley::rt {
 struct goroutine;
 struct machine;
 
-// So long do who dumps and who traces wait for other threads, and look so often.
+// So long do who dumps and who traces wait for other threads that have a CPU, and look so often.
 inline constexpr std::int64_t answer_within_ns = 200'000'000;
 inline constexpr std::int64_t look_for_answer_ns = 100'000;
 

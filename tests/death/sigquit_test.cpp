@@ -175,7 +175,7 @@ CHILD_MAIN(has_waited_for_minutes) {
       backdate(waiting, time);
     }
     ::kill(::getpid(), SIGQUIT);
-    sley::block_forever();
+    this_goroutine::sleep_for(sley_test::patience);  // no deadlock before it has arrived
     return 3;
   });
 }
@@ -210,7 +210,7 @@ CHILD_MAIN(counts_goroutines) {
     std::printf("%zu\n", sley::runtime::num_goroutines());
     std::fflush(stdout);
     quit_soon(begun, 50);
-    sley::block_forever();
+    this_goroutine::sleep_for(sley_test::patience);  // no deadlock before it has arrived
     return 3;
   });
 }
