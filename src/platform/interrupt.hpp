@@ -28,6 +28,9 @@ class interruptible_wait {
   interruptible_wait& operator=(const interruptible_wait&) = delete;
 };
 
+// Has the kernel ever sent SIGURG by itself: to the owner (F_SETOWN) of a socket with urgent data?
+bool is_told_of_urgent_data() noexcept;
+
 // Interrupts a thread of this process. False if it can't be.
 bool interrupt_thread(std::int32_t thread_id) noexcept;
 

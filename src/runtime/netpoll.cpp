@@ -2,6 +2,7 @@
 
 #include "base/check.hpp"
 #include "platform/decisions.hpp"
+#include "platform/interrupt.hpp"
 #include "platform/poller.hpp"
 #include "runtime/records.hpp"
 #include "runtime/sched_state.hpp"
@@ -324,8 +325,11 @@ io_result state_of_io(watched* w, const io_side& side) noexcept {
 }
 
 void end_io(watched* w, io_side& side, bool may_try) noexcept {
+  // A read stops at the mark of urgent data; that there is some is no event any more once the
+  // program has taken it.
+  const bool may_have_mark = platform::is_told_of_urgent_data();
   w->lock.acquire();
-  if (may_try || (w->has_ended && &side == &w->reading)) side.may_try = true;
+  if (may_try || ((w->has_ended || may_have_mark) && &side == &w->reading)) side.may_try = true;
   give_up_turn(w, side);
 }
 

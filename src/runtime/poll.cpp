@@ -185,6 +185,8 @@ bool sleep_until_needed(machine* m) noexcept {
   }
   if (may_doze && !doze(m)) {
     stop_being_poller();
+    see_to_polling();
+    if (const std::int64_t first = earliest_timer(); first != never) timer_armed(first);
     return start_again(m);
   }
   goroutine_list woken = sleep_as_poller();

@@ -2,7 +2,7 @@
 // takes processors from who sleeps, stops the world; and it watches for deadlocks. From Go's
 // sysmon.
 //
-// It looks often while there is something to find and seldom when not: every 54 us at first (Go:
+// It looks often while there is something to find and seldom when not: every 60 us at first (Go:
 // 20; more threads than with Go would be made for calls that block, and more CPU time be spent),
 // after 50 rounds without success at doubled distances up to 10 ms, and at the end of a time slice.
 // When all processors are idle and nothing is left to tidy up it sleeps until one is taken into use
@@ -29,7 +29,7 @@ namespace sley::rt {
 
 namespace {
 
-constexpr std::int64_t shortest_delay_ns = 54'000;
+constexpr std::int64_t shortest_delay_ns = 60'000;
 constexpr std::int64_t longest_delay_ns = 10'000'000;
 // With all processors idle, but threads that run goroutines without one.
 constexpr std::int64_t longest_delay_idle_ns = 100'000'000;
@@ -52,6 +52,11 @@ class pace {
     if (++rounds_ > patient_rounds) delay_ns_ = std::min(2 * delay_ns_, longest_ns);
   }
   std::int64_t delay_ns() const noexcept { return delay_ns_; }
+  // When the next look is due, if this one was then and is now: that the thread was woken late does
+  // not put off those that follow.
+  std::int64_t after(std::int64_t due_ns, std::int64_t now_ns) const noexcept {
+    return std::clamp(due_ns, now_ns - delay_ns_ / 4 * 3, now_ns) + delay_ns_;
+  }
 
  private:
   int rounds_ = 0;
@@ -137,6 +142,7 @@ void sysmon_main(void*) {
   platform::ask_for_short_slices();
   pace looks;
   housekeeping house;
+  std::int64_t due_ns = 0;  // when this look was to be
   for (;;) {
     const std::int64_t now_ns = platform::now_ns();
     serve_dump_requests();
@@ -163,8 +169,9 @@ void sysmon_main(void*) {
       const std::int64_t watch_ns = is_watching ? now_ns + looks.delay_ns() : never;
       if (sleep_until(std::min(duty_ns, watch_ns), now_ns)) looks.look_round();
       end_rest();
-    } else if (sleep_until(std::min(now_ns + looks.delay_ns(), look.look_at_ns), now_ns)) {
-      looks.hurry();
+    } else {
+      due_ns = std::min(looks.after(due_ns, now_ns), look.look_at_ns);
+      if (sleep_until(due_ns, now_ns)) looks.hurry();
     }
   }
 }

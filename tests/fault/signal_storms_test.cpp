@@ -194,18 +194,22 @@ const bool has_handler = [] {
 
 }  // namespace
 
+// A read stops at the mark of urgent data. That the program has taken that already, when a poller
+// that wakes late looks, makes it no reason to take the socket for empty.
 GO_TEST(urgent_data, reaches_the_programs_handler_and_its_reader) {
   ASSERT_TRUE(has_handler);
-  const sley_test::tcp_pair c = sley_test::connect_tcp();
-  const int fd = c.server.native_handle();
-  ASSERT_EQ(::fcntl(fd, F_SETOWN, ::getpid()), 0);
-  urgent = 0;
-  c.client.write_all(bytes_of("before"));
-  EXPECT_EQ(::send(c.client.native_handle(), "!", 1, MSG_OOB), 1);
-  c.client.write_all(bytes_of("after"));
-  EXPECT_TRUE(eventually([] { return urgent > 0; }));
-  char byte = ' ';
-  EXPECT_EQ(::recv(fd, &byte, 1, MSG_OOB), 1);
-  EXPECT_EQ(byte, '!');
-  EXPECT_EQ(sley_test::read_exactly(c.server, 11), "beforeafter");
+  for (int i = 0; i < rounds(300); ++i) {
+    const sley_test::tcp_pair c = sley_test::connect_tcp();
+    const int fd = c.server.native_handle();
+    ASSERT_EQ(::fcntl(fd, F_SETOWN, ::getpid()), 0);
+    urgent = 0;
+    c.client.write_all(bytes_of("before"));
+    EXPECT_EQ(::send(c.client.native_handle(), "!", 1, MSG_OOB), 1);
+    c.client.write_all(bytes_of("after"));
+    EXPECT_TRUE(eventually([] { return urgent > 0; }));
+    char byte = ' ';
+    EXPECT_EQ(::recv(fd, &byte, 1, MSG_OOB), 1);
+    EXPECT_EQ(byte, '!');
+    EXPECT_EQ(sley_test::read_exactly(c.server, 11), "beforeafter");
+  }
 }

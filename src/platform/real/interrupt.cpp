@@ -1,6 +1,8 @@
 // SIGURG for real threads. platform/simulated has it for others.
 #include "platform/interrupt.hpp"
 
+#include <sley/detail/atomic.hpp>
+
 #include "platform/former_handler.hpp"
 #include "platform/sanitizer.hpp"
 
@@ -16,9 +18,11 @@ namespace {
 
 interrupt_hook on_interrupt = nullptr;  // [const] once installed
 former_handler former_of_interrupts;
+detail::atomic<bool> urgent_data;  // relaxed: set before the program hears of it, in this thread
 
 void handle_interrupt(int signal, siginfo_t* info, void* context) {
   const int saved = errno;
+  if (info->si_code == SI_KERNEL) urgent_data.store_relaxed(true);
   const bool was_ours = on_interrupt();
   errno = saved;
   if (!was_ours) former_of_interrupts.call(signal, info, context);
@@ -52,6 +56,8 @@ interruptible_wait::interruptible_wait() noexcept {
 interruptible_wait::~interruptible_wait() {
   if (sanitizer_nests_signals) change_mask(SIG_BLOCK);
 }
+
+bool is_told_of_urgent_data() noexcept { return urgent_data.load_relaxed(); }
 
 bool interrupt_thread(std::int32_t thread_id) noexcept {
   const int saved = errno;

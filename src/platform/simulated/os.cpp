@@ -115,6 +115,8 @@ void allow_interrupts() noexcept {}
 interruptible_wait::interruptible_wait() noexcept = default;
 interruptible_wait::~interruptible_wait() = default;
 
+bool is_told_of_urgent_data() noexcept { return false; }
+
 bool interrupt_thread(std::int32_t thread_id) noexcept {
   simulated::thread* t = simulated::find(thread_id);
   if (t == nullptr) return false;
