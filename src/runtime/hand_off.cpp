@@ -67,9 +67,8 @@ void make_idle(processor* p) noexcept {
   detail::heavy_barrier("WG-1");  // WG-1: between saying so and looking once more
   if (is_halted) return;
   if (is_anything_queued()) wake_if_needed();
-  see_to_polling();  // who had it has not looked for events
-  const std::int64_t first = p->timers.first_ns.load_relaxed();  // as above
-  if (first != never) timer_armed(first);
+  see_to_polling();                                // who had it has not looked for events
+  timer_armed(p->timers.first_ns.load_relaxed());  // as above
 }
 
 }  // namespace

@@ -83,6 +83,7 @@ goroutine_list make_runnable(goroutine_list&& woken) noexcept {
 }
 
 void queue_all(goroutine_list&& runnable) noexcept {
+  if (runnable.is_empty()) return;
   if (machine* m = current_machine(); m != nullptr && m->p != nullptr) {
     while (goroutine* g = runnable.pop_front()) run_after_those_here(m->p, g);
   } else {
@@ -98,7 +99,7 @@ void ready_all(goroutine_list&& woken) noexcept { queue_all(make_runnable(std::m
 goroutine* ready_all_to_run_first(goroutine_list&& woken) noexcept {
   goroutine_list runnable = make_runnable(std::move(woken));
   goroutine* first = runnable.pop_front();
-  if (!runnable.is_empty()) queue_all(std::move(runnable));
+  queue_all(std::move(runnable));
   return first;
 }
 

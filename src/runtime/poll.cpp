@@ -94,9 +94,7 @@ void poll_if_late(std::int64_t now_ns) noexcept {
   static std::int64_t seen_at_ns = 0;  // [sysmon]
   const std::uint32_t polls = sched.polls.load_relaxed();
   if (polls == seen && now_ns - seen_at_ns < longest_unpolled_ns) return;
-  if (polls == seen) {
-    if (goroutine_list woken = look_for_events(); !woken.is_empty()) ready_all(std::move(woken));
-  }
+  if (polls == seen) ready_all(look_for_events());
   seen = sched.polls.load_relaxed();
   seen_at_ns = now_ns;
 }
@@ -179,23 +177,24 @@ bool sleep_until_needed(machine* m) noexcept {
   if (sched.gate.is_halted() || (until == never && !is_anything_watched())) return stop_m(m);
   const bool may_doze = have_others_found_events(m) && !is_everybody_idle();
   if (!claim_poller()) {
-    if (until != never) timer_armed(until);         // the one that polls may not know of ours
+    timer_armed(until);                             // the one that polls may not know of ours
     if (is_everybody_idle()) wake_dozing_poller();  // nobody looks for events any more
     return stop_m(m);
   }
   if (may_doze && !doze(m)) {
     stop_being_poller();
     see_to_polling();
-    if (const std::int64_t first = earliest_timer(); first != never) timer_armed(first);
+    timer_armed(earliest_timer());
     return start_again(m);
   }
   goroutine_list woken = sleep_as_poller();
   const bool has_p = !sched.gate.is_halted() && take_up_search(m);
-  if (!woken.is_empty()) ready_all(std::move(woken));
+  ready_all(std::move(woken));
   return has_p || stop_m(m);
 }
 
 void timer_armed(std::int64_t when_ns) noexcept {
+  if (when_ns == never) return;
   detail::light_barrier("PL-1");
   const std::int64_t until = sched.poll_until_ns.load_relaxed();  // PL-1: the barriers order it
   if (until == 0) {

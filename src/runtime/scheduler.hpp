@@ -159,8 +159,8 @@ bool is_poller_missing() noexcept;
 // Somebody will wait for events, or look for them. [inside] by who has just stopped, or given a
 // processor up, without looking for work.
 void see_to_polling() noexcept;
-void timer_armed(
-    std::int64_t when_ns) noexcept;      // [inside] after arming one that is first of its heap
+// After arming one that is first of its heap; `never`: there is none. [inside]
+void timer_armed(std::int64_t when_ns) noexcept;
 std::int64_t earliest_timer() noexcept;  // of all processors; `never` if there is none
 
 // ---- threads.cpp: where threads come from, and where they end ----

@@ -12,21 +12,20 @@ namespace sley::rt {
 
 namespace {
 
-constexpr std::int64_t between_moves_ns = 1'000'000;
+constexpr std::int64_t between_looks_ns = 1'000'000;
 
 // Adds the machine's CPU to those that are taken; if another machine is there, moves this one to
-// one that is not, and returns true. A thread that a goroutine has locked stays where its user
-// wants it, and one in an announced call mostly sleeps.
-bool see_to_place(machine* m, platform::cpu_set& taken) noexcept {
+// one that is not. A thread that a goroutine has locked stays where its user wants it, and one in
+// an announced call mostly sleeps.
+void see_to_place(machine* m, platform::cpu_set& taken) noexcept {
   detail::lock_guard guard(m->border.guard());  // the thread lives as long as we hold it
-  if (m->place == nullptr || m->border.call() != 0 || base::peek(m->user_locks) != 0) return false;
+  if (m->place == nullptr || m->border.call() != 0 || base::peek(m->user_locks) != 0) return;
   const std::uint32_t cpu = base::peek(*m->place);
-  if (!taken.has(cpu)) {
+  if (taken.has(cpu)) {
+    platform::move_thread(m->thread_id.load_relaxed(), taken);
+  } else {
     taken.add(cpu);
-    return false;
   }
-  platform::move_thread(m->thread_id.load_relaxed(), taken);
-  return true;
 }
 
 }  // namespace
@@ -35,10 +34,11 @@ void spread_machines(std::int64_t now_ns) noexcept {
   static std::int64_t next_ns = 0;  // [sysmon]
   const std::uint32_t procs = sched.procs.load_relaxed();
   if (now_ns < next_ns || procs - sched.gate.idle() < 2 || sched.gate.is_halted()) return;
+  next_ns = now_ns + between_looks_ns;
   platform::cpu_set taken;
   for (std::uint32_t i = 0; i < procs; ++i) {
     machine* m = sched.processors[i].m.load_acquire("PM-1");
-    if (m != nullptr && see_to_place(m, taken)) next_ns = now_ns + between_moves_ns;
+    if (m != nullptr) see_to_place(m, taken);
   }
 }
 

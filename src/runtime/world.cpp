@@ -93,7 +93,7 @@ void start_the_world() noexcept {
   }
   detail::heavy_barrier("WG-1");  // WG-1: work that came while nobody was woken
   if (is_anything_queued()) wake_p();
-  if (const std::int64_t first = earliest_timer(); first != never) timer_armed(first);
+  timer_armed(earliest_timer());
 }
 
 void construct_processors(std::uint32_t count) noexcept {
