@@ -61,10 +61,13 @@ if(PROJECT_IS_TOP_LEVEL)
     mark_as_advanced(SLEY_CCACHE)
     # Without these words it caches nothing that uses a precompiled header (tests/CMakeLists.txt):
     # it would not see a macro that is defined before the header is included, which happens nowhere
-    # here, nor __TIME__ in the header.
+    # here, nor __TIME__ in the header. And without looking at the files that are included, instead of
+    # at what the preprocessor makes of them, it would take a precompiled header of before a comment
+    # was changed, in which the compiler does not know the file again: it would include it twice.
     if(SLEY_CCACHE)
       set(CMAKE_CXX_COMPILER_LAUNCHER
-        "${CMAKE_COMMAND}" -E env CCACHE_SLOPPINESS=pch_defines,time_macros "${SLEY_CCACHE}")
+        "${CMAKE_COMMAND}" -E env CCACHE_SLOPPINESS=pch_defines,time_macros CCACHE_DEPEND=1
+        "${SLEY_CCACHE}")
     endif()
   endif()
 endif()
