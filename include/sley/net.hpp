@@ -91,8 +91,10 @@ class SLEY_API stream : public detail::byte_object {
   // Half closes: the peer reads the end, and can go on to write.
   void shutdown_write() const;
   void shutdown_write(std::error_code& error) const noexcept;
-  endpoint local() const;   // throws std::system_error
-  endpoint remote() const;  // likewise
+  endpoint local() const;  // throws std::system_error
+  endpoint local(std::error_code& error) const noexcept;
+  endpoint remote() const;  // throws std::system_error
+  endpoint remote(std::error_code& error) const noexcept;
 
   stream() noexcept = default;
   // Takes over a connected stream socket and makes it non-blocking; it is closed on errors.
@@ -126,15 +128,20 @@ class SLEY_API tcp_stream : public stream {
   static tcp_stream connect(std::string_view host_port, std::error_code& error);
   static tcp_stream connect(std::string_view host_port, const context& ctx, std::error_code& error);
 
-  // Options of tcp(7) and socket(7); all throw std::system_error.
+  // Options of tcp(7) and socket(7). Those without an error throw std::system_error.
   void set_no_delay(bool on) const;
+  void set_no_delay(bool on, std::error_code& error) const noexcept;
   // The time without a word after which probes are sent; 0: none are.
   void set_keep_alive(std::chrono::seconds idle) const;
+  void set_keep_alive(std::chrono::seconds idle, std::error_code& error) const noexcept;
   // How long the system goes on to send what was written before close(): 0 resets the connection,
   // a negative time is as long as it takes, as at first. close() itself does not wait.
   void set_linger(std::chrono::seconds limit) const;
+  void set_linger(std::chrono::seconds limit, std::error_code& error) const noexcept;
   void set_read_buffer(int bytes) const;
+  void set_read_buffer(int bytes, std::error_code& error) const noexcept;
   void set_write_buffer(int bytes) const;
+  void set_write_buffer(int bytes, std::error_code& error) const noexcept;
 
  private:
   friend class tcp_listener;
@@ -164,6 +171,7 @@ struct listen_options {
 class SLEY_API listener : public detail::io_object {
  public:
   endpoint local() const;  // throws std::system_error
+  endpoint local(std::error_code& error) const noexcept;
 
  protected:
   listener() noexcept = default;
@@ -221,8 +229,10 @@ class SLEY_API datagram_socket : public detail::io_object {
   std::size_t send(std::span<const std::byte> datagram) const;
   std::size_t send(std::span<const std::byte> datagram, std::error_code& error) const noexcept;
 
-  endpoint local() const;   // throws std::system_error
-  endpoint remote() const;  // likewise
+  endpoint local() const;  // throws std::system_error
+  endpoint local(std::error_code& error) const noexcept;
+  endpoint remote() const;  // throws std::system_error
+  endpoint remote(std::error_code& error) const noexcept;
 
  protected:
   datagram_socket() noexcept = default;

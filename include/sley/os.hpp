@@ -54,7 +54,9 @@ class SLEY_API file : public detail::byte_object {
                        std::error_code& error) const noexcept;
 
   std::uint64_t size() const;  // throws std::system_error
-  void sync() const;           // fsync(2); throws std::system_error
+  std::uint64_t size(std::error_code& error) const noexcept;
+  void sync() const;  // fsync(2); throws std::system_error
+  void sync(std::error_code& error) const noexcept;
 };
 
 // Two ends of a pipe: what is written to the second is read from the first. A writer whose reader

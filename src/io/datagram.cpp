@@ -158,6 +158,12 @@ std::size_t datagram_socket::send(std::span<const std::byte> datagram) const {
 }
 
 endpoint datagram_socket::local() const { return io::local_of(native_handle()); }
+endpoint datagram_socket::local(std::error_code& error) const noexcept {
+  return io::local_of(native_handle(), error);
+}
 endpoint datagram_socket::remote() const { return io::remote_of(native_handle()); }
+endpoint datagram_socket::remote(std::error_code& error) const noexcept {
+  return io::remote_of(native_handle(), error);
+}
 
 }  // namespace sley::net

@@ -123,19 +123,23 @@ std::size_t file::write_at(std::span<const std::byte> bytes, std::uint64_t offse
   return throwing("sley: write", [&](std::error_code& e) { return write_at(bytes, offset, e); });
 }
 
-std::uint64_t file::size() const {
+std::uint64_t file::size(std::error_code& error) const noexcept {
+  error.clear();
   struct stat status = {};
-  throwing("sley: size", [&](std::error_code& e) {
-    io::is_success(io::attempt([&status](int f) { return ::fstat(f, &status); }, native_handle()),
-                   e);
-  });
+  io::is_success(io::attempt([&status](int f) { return ::fstat(f, &status); }, native_handle()),
+                 error);
   return static_cast<std::uint64_t>(status.st_size);
 }
+std::uint64_t file::size() const {
+  return throwing("sley: size", [this](std::error_code& e) { return size(e); });
+}
+void file::sync(std::error_code& error) const noexcept {
+  error.clear();
+  io::is_success(io::attempt_uninterrupted([](int fd) { return ::fsync(fd); }, native_handle()),
+                 error);
+}
 void file::sync() const {
-  throwing("sley: sync", [this](std::error_code& e) {
-    io::is_success(io::attempt_uninterrupted([](int fd) { return ::fsync(fd); }, native_handle()),
-                   e);
-  });
+  throwing("sley: sync", [this](std::error_code& e) { sync(e); });
 }
 
 pipe_ends pipe(std::error_code& error) noexcept {

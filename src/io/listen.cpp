@@ -92,5 +92,8 @@ detail::descriptor listener::accept_next(std::error_code& error) const {
 }
 
 endpoint listener::local() const { return io::local_of(native_handle()); }
+endpoint listener::local(std::error_code& error) const noexcept {
+  return io::local_of(native_handle(), error);
+}
 
 }  // namespace sley::net

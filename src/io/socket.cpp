@@ -45,14 +45,13 @@ bool make_non_blocking(int fd, std::error_code& error) noexcept {
 namespace {
 
 template <class Ask>
-net::endpoint ask_endpoint(int fd, Ask ask, const char* operation) {
+net::endpoint ask_endpoint(int fd, Ask ask, std::error_code& error) noexcept {
+  error.clear();
   sockaddr_storage address = {};
   socklen_t size = sizeof address;
   auto* generic = reinterpret_cast<sockaddr*>(&address);
-  detail::throwing(operation, [&](std::error_code& e) {
-    is_success(attempt([&](int f) { return ask(f, generic, &size); }, fd), e);
-  });
-  return {generic, size};
+  const long result = attempt([&](int f) { return ask(f, generic, &size); }, fd);
+  return is_success(result, error) ? net::endpoint(generic, size) : net::endpoint();
 }
 
 // The number that a port's text stands for; false if it is none, and no service's name either.
@@ -79,8 +78,20 @@ std::system_error failed(const std::error_code& error, const char* operation,
   return {error, std::string(operation) + " \"" + std::string(whom) + "\""};
 }
 
-net::endpoint local_of(int fd) { return ask_endpoint(fd, ::getsockname, "sley: local address"); }
-net::endpoint remote_of(int fd) { return ask_endpoint(fd, ::getpeername, "sley: remote address"); }
+net::endpoint local_of(int fd, std::error_code& error) noexcept {
+  return ask_endpoint(fd, ::getsockname, error);
+}
+net::endpoint local_of(int fd) {
+  return detail::throwing("sley: local address",
+                          [fd](std::error_code& e) { return local_of(fd, e); });
+}
+net::endpoint remote_of(int fd, std::error_code& error) noexcept {
+  return ask_endpoint(fd, ::getpeername, error);
+}
+net::endpoint remote_of(int fd) {
+  return detail::throwing("sley: remote address",
+                          [fd](std::error_code& e) { return remote_of(fd, e); });
+}
 
 host_and_port split_host_port(std::string_view text, std::error_code& error) {
   error.clear();
@@ -134,7 +145,13 @@ void stream::shutdown_write(std::error_code& error) const noexcept {
 }
 
 endpoint stream::local() const { return io::local_of(native_handle()); }
+endpoint stream::local(std::error_code& error) const noexcept {
+  return io::local_of(native_handle(), error);
+}
 endpoint stream::remote() const { return io::remote_of(native_handle()); }
+endpoint stream::remote(std::error_code& error) const noexcept {
+  return io::remote_of(native_handle(), error);
+}
 
 stream::stream(int fd) {
   std::error_code error;

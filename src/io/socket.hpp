@@ -29,8 +29,10 @@ bool make_non_blocking(int fd, std::error_code& error) noexcept;
 std::system_error failed(const std::error_code& error, const char* operation,
                          std::string_view whom);
 
-net::endpoint local_of(int fd);   // throws std::system_error
-net::endpoint remote_of(int fd);  // likewise
+net::endpoint local_of(int fd);  // throws std::system_error
+net::endpoint local_of(int fd, std::error_code& error) noexcept;
+net::endpoint remote_of(int fd);  // throws std::system_error
+net::endpoint remote_of(int fd, std::error_code& error) noexcept;
 
 // As endpoint's functions, without exceptions: invalid_argument, no_such_device, filename_too_long.
 net::endpoint parse_ip(std::string_view ip, std::uint16_t port, std::error_code& error);

@@ -18,41 +18,51 @@ namespace sley::net {
 
 using detail::throwing;
 
+void tcp_stream::set_no_delay(bool on, std::error_code& error) const noexcept {
+  error.clear();
+  io::set_option(native_handle(), IPPROTO_TCP, TCP_NODELAY, on ? 1 : 0, error);
+}
 void tcp_stream::set_no_delay(bool on) const {
-  throwing("sley: TCP_NODELAY", [&](std::error_code& e) {
-    io::set_option(native_handle(), IPPROTO_TCP, TCP_NODELAY, on ? 1 : 0, e);
-  });
+  throwing("sley: TCP_NODELAY", [&](std::error_code& e) { set_no_delay(on, e); });
 }
 
+void tcp_stream::set_keep_alive(std::chrono::seconds idle, std::error_code& error) const noexcept {
+  error.clear();
+  const bool on = idle.count() > 0;
+  io::set_option(native_handle(), SOL_SOCKET, SO_KEEPALIVE, on ? 1 : 0, error);
+  if (!on || error) return;
+  const int seconds = static_cast<int>(std::min<std::int64_t>(idle.count(), INT_MAX));
+  io::set_option(native_handle(), IPPROTO_TCP, TCP_KEEPIDLE, seconds, error);
+}
 void tcp_stream::set_keep_alive(std::chrono::seconds idle) const {
-  throwing("sley: SO_KEEPALIVE", [&](std::error_code& e) {
-    const bool on = idle.count() > 0;
-    io::set_option(native_handle(), SOL_SOCKET, SO_KEEPALIVE, on ? 1 : 0, e);
-    if (!on || e) return;
-    const int seconds = static_cast<int>(std::min<std::int64_t>(idle.count(), INT_MAX));
-    io::set_option(native_handle(), IPPROTO_TCP, TCP_KEEPIDLE, seconds, e);
-  });
+  throwing("sley: SO_KEEPALIVE", [&](std::error_code& e) { set_keep_alive(idle, e); });
 }
 
+void tcp_stream::set_linger(std::chrono::seconds limit, std::error_code& error) const noexcept {
+  error.clear();
+  const auto seconds = std::clamp<std::int64_t>(limit.count(), 0, INT_MAX);
+  const linger value = {.l_onoff = limit.count() >= 0 ? 1 : 0,
+                        .l_linger = static_cast<int>(seconds)};
+  io::set_option(native_handle(), SOL_SOCKET, SO_LINGER, value, error);
+}
 void tcp_stream::set_linger(std::chrono::seconds limit) const {
-  throwing("sley: SO_LINGER", [&](std::error_code& e) {
-    const auto seconds = std::clamp<std::int64_t>(limit.count(), 0, INT_MAX);
-    const linger value = {.l_onoff = limit.count() >= 0 ? 1 : 0,
-                          .l_linger = static_cast<int>(seconds)};
-    io::set_option(native_handle(), SOL_SOCKET, SO_LINGER, value, e);
-  });
+  throwing("sley: SO_LINGER", [&](std::error_code& e) { set_linger(limit, e); });
 }
 
+void tcp_stream::set_read_buffer(int bytes, std::error_code& error) const noexcept {
+  error.clear();
+  io::set_option(native_handle(), SOL_SOCKET, SO_RCVBUF, bytes, error);
+}
 void tcp_stream::set_read_buffer(int bytes) const {
-  throwing("sley: SO_RCVBUF", [&](std::error_code& e) {
-    io::set_option(native_handle(), SOL_SOCKET, SO_RCVBUF, bytes, e);
-  });
+  throwing("sley: SO_RCVBUF", [&](std::error_code& e) { set_read_buffer(bytes, e); });
 }
 
+void tcp_stream::set_write_buffer(int bytes, std::error_code& error) const noexcept {
+  error.clear();
+  io::set_option(native_handle(), SOL_SOCKET, SO_SNDBUF, bytes, error);
+}
 void tcp_stream::set_write_buffer(int bytes) const {
-  throwing("sley: SO_SNDBUF", [&](std::error_code& e) {
-    io::set_option(native_handle(), SOL_SOCKET, SO_SNDBUF, bytes, e);
-  });
+  throwing("sley: SO_SNDBUF", [&](std::error_code& e) { set_write_buffer(bytes, e); });
 }
 
 tcp_stream tcp_stream::connect(std::string_view host_port, const context& ctx,

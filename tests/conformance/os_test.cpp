@@ -248,6 +248,22 @@ GO_TEST(os, a_closed_file_says_so) {
   EXPECT_EQ(read_error(file()), std::errc::bad_file_descriptor);
 }
 
+GO_TEST(os, a_file_tells_its_size_or_why_it_has_none) {
+  const file f = temporary_file();
+  f.write_all(bytes_of("seven.."));
+  std::error_code error = std::make_error_code(std::errc::timed_out);
+  EXPECT_EQ(f.size(error), 7U);
+  EXPECT_FALSE(error);
+  f.sync(error);
+  EXPECT_FALSE(error);
+  EXPECT_EQ(file().size(error), 0U);
+  EXPECT_EQ(error, std::errc::bad_file_descriptor);
+  EXPECT_THROW(file().size(), std::system_error);
+  file().sync(error);
+  EXPECT_EQ(error, std::errc::bad_file_descriptor);
+  EXPECT_THROW(file().sync(), std::system_error);
+}
+
 GO_TEST(os, open_names_what_it_could_not_open) {
   try {
     file::open("/nonexistent/sley", O_RDONLY);

@@ -207,6 +207,22 @@ GO_TEST(tcp, what_was_never_open_says_so) {
   EXPECT_FALSE(s.is_open());
   EXPECT_EQ(s.native_handle(), -1);
   EXPECT_EQ(read_error(s), std::errc::bad_file_descriptor);
+  const auto expect_error = [](auto operation) {
+    std::error_code error;
+    operation(error);
+    EXPECT_EQ(error, std::errc::bad_file_descriptor);
+  };
+  expect_error([&](std::error_code& e) { s.local(e); });
+  expect_error([&](std::error_code& e) { s.remote(e); });
+  expect_error([&](std::error_code& e) { s.set_no_delay(true, e); });
+  expect_error([&](std::error_code& e) { s.set_keep_alive(1s, e); });
+  expect_error([&](std::error_code& e) { s.set_linger(1s, e); });
+  expect_error([&](std::error_code& e) { s.set_read_buffer(1, e); });
+  expect_error([&](std::error_code& e) { s.set_write_buffer(1, e); });
+  expect_error([](std::error_code& e) { tcp_listener().local(e); });
+  expect_error([](std::error_code& e) { sley::net::udp_socket().local(e); });
+  EXPECT_THROW(s.local(), std::system_error);
+  EXPECT_THROW(s.set_no_delay(true), std::system_error);
   s.close();
 }
 
