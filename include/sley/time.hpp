@@ -66,7 +66,7 @@ class SLEY_API timer_ref {
 
 }  // namespace detail
 
-// A single event in the future. Handles are moved, not copied; destroying one disarms a channel
+// A single event in the future. Handles are moved, not copied; destroying one stops a channel
 // timer; a function timer fires all the same, as in Go. Any thread; no operation parks. Stopping or
 // resetting one that was moved from throws std::logic_error. From Go's time.Timer.
 class timer {
@@ -75,8 +75,8 @@ class timer {
   explicit timer(std::chrono::nanoseconds d) : ref_(d.count(), 0) {}
 
   // The channel looks unbuffered (size and capacity 0) and never holds a value from before a stop
-  // or reset. The nil channel for a function timer. It stays valid after the timer is gone, but a
-  // destroyed timer does not send.
+  // or reset. The nil channel for a function timer. It stays valid after the timer is gone, but
+  // nothing can be received any more.
   recv_chan<time_point> channel() const { return ref_.channel(); }
 
   // Returns whether it kept the timer from firing (channel timers: whether the value had not been

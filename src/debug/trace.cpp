@@ -179,7 +179,7 @@ class tracer {
   }
 
   void take_events() {
-    const std::uint32_t procs = rt::sched.made_procs.load_acquire("PC-1");
+    const std::uint32_t procs = rt::sched.made_procs.read();
     for (std::uint32_t i = 0; i < procs; ++i) {
       if (i == named_) file_.add_processor(named_++);
       rings_.all()[i].events.drain([&](const rt::run_event& e) { file_.add(i, e); });

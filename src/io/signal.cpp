@@ -11,6 +11,7 @@
 
 #include "io/file.hpp"
 #include "io/perform.hpp"
+#include "parts/pending_bits.hpp"
 #include "platform/signals.hpp"
 
 #include <sys/eventfd.h>
@@ -39,11 +40,10 @@ struct subscription {
 };
 
 // Signals that have come and that nobody has taken.
-//   SG-1  The handler adds a bit and then writes to the event; the relay reads the event and then
-//         takes the word: or_acq_rel in on_signal <-> exchange_acq_rel in deliver. A bit that comes
-//         too late for that is followed by an event that comes later than the read.
-detail::atomic<signal_set> arrived;  // [atomic SG-1]
-int event_number = -1;               // [const] before the first handler; never closed
+// The handler adds one and then writes to the event; the relay reads the event and then takes them.
+// One that comes too late for that is followed by an event that comes later than the read.
+parts::pending_bits arrived;
+int event_number = -1;  // [const] before the first handler; never closed
 
 struct relay {
   mutex lock;
@@ -72,7 +72,7 @@ void ring() noexcept {
 }
 
 void on_signal(int signal) noexcept {
-  arrived.or_acq_rel(signal_set{1} << (signal - 1), "SG-1");
+  arrived.add(signal_set{1} << (signal - 1));
   ring();
 }
 
@@ -124,7 +124,7 @@ void relay::run() {
 
 // Requires the lock.
 void relay::deliver() {
-  for_each(arrived.exchange_acq_rel(0, "SG-1"), [this](int signal) {
+  for_each(arrived.take(), [this](int signal) {
     for (const subscription& s : subscriptions) {
       if ((s.signals >> (signal - 1) & 1) == 0) continue;
       s.channel.try_send(int{signal});

@@ -61,8 +61,8 @@ std::uint32_t count_threads() noexcept;
 // Ends the process at once, without destructors or anything that was registered for the end.
 [[noreturn]] void end_process(int status) noexcept;
 
-// CPUs this process may run on, at least 1.
-int available_cpus() noexcept;
+// CPUs that a thread may run on, 0: the calling one; at least 1.
+int available_cpus(std::int32_t thread_id = 0) noexcept;
 
 // Makes timed waits of the calling thread as exact as the clock allows.
 void set_exact_timers() noexcept;

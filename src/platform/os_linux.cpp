@@ -25,9 +25,9 @@ namespace sley::platform {
 
 void end_process(int status) noexcept { _exit(status); }
 
-int available_cpus() noexcept {
+int available_cpus(std::int32_t thread_id) noexcept {
   cpu_set allowed;
-  allowed_cpus(0, allowed);
+  allowed_cpus(thread_id, allowed);
   return std::max(allowed.size(), 1);
 }
 

@@ -1,6 +1,6 @@
 #include "platform/signals.hpp"
 
-#include <sley/detail/atomic.hpp>
+#include "base/published.hpp"
 
 #include <cerrno>
 #include <csignal>
@@ -16,13 +16,13 @@ struct signal_place {
 };
 signal_place places[last_signal + 1];
 
-//   SG-2  What the hook needs is there before the first handler is installed: store_release in
-//         handle_signal <-> load_acquire in handle.
-detail::atomic<void (*)(int) noexcept> on_signal;  // [atomic SG-2]
+// What it needs is there before the first handler is installed, which orders it, but not in the
+// language's terms: PB-1.
+base::published<void (*)(int) noexcept> on_signal;
 
 void handle(int signal) {
   const int saved = errno;
-  on_signal.load_acquire("SG-2")(signal);
+  on_signal.read()(signal);
   errno = saved;
 }
 
@@ -56,7 +56,7 @@ bool may_handle_signal(int signal) noexcept {
 }
 
 void handle_signal(int signal, void (*hook)(int) noexcept) noexcept {
-  on_signal.store_release(hook, "SG-2");
+  on_signal.publish(hook);
   change(signal, &handle);
 }
 

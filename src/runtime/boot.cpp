@@ -2,6 +2,7 @@
 // the runtime's own threads.
 #include "base/check.hpp"
 #include "base/print.hpp"
+#include "base/published.hpp"
 #include "platform/context.hpp"
 #include "platform/decisions.hpp"
 #include "platform/fault.hpp"
@@ -23,9 +24,7 @@ constinit sched_state sched;
 namespace {
 
 detail::lock boot_lock{detail::lock_rank::boot};
-// BT-1  Who finds it booted sees all of it: store_release at the end of boot <-> load_acquire at
-//       its beginning.
-detail::atomic<bool> booted;  // [atomic BT-1]
+base::published<bool> booted;
 
 // Only the thread that called fork() goes on in the child, and the others' locks may be taken
 // there.
@@ -65,9 +64,9 @@ void start_poller() noexcept {
 }  // namespace
 
 void boot() noexcept {
-  if (booted.load_acquire("BT-1")) return;
+  if (booted.read()) return;
   detail::lock_guard guard(boot_lock);
-  if (booted.load_relaxed()) return;  // the lock orders it
+  if (booted.read_relaxed()) return;  // the lock orders it
   detail::check_lock = &check_lock_is_taken_inside;
   read_debug_settings();
   announce_fallback();
@@ -84,7 +83,7 @@ void boot() noexcept {
   start_poller();
   start_template_thread();
   start_sysmon();
-  booted.store_release(true, "BT-1");
+  booted.publish(true);
 }
 
 }  // namespace sley::rt

@@ -40,9 +40,9 @@ account take_account() noexcept {
   account a;
   a.waiting_threads = own_threads + sched.idle_machine_count.load_relaxed();
   const bool is_dozing = sched.dozing_poller.load_relaxed() != nullptr;  // then it is idle as well
-  if (sched.has_poller.load_relaxed() && !is_dozing) ++a.waiting_threads;
+  if (sched.poller.is_taken() && !is_dozing) ++a.waiting_threads;
   if (sched.run.load_relaxed() == sched_state::run_phase::waits) ++a.waiting_threads;
-  for (machine* m = sched.machines.load_acquire("SC-1"); m != nullptr; m = m->next_all) {
+  for (machine* m : sched.machines) {
     if (m->waits.load_relaxed()) ++a.waiting_threads;
   }
   const runtime::stats s = runtime::read_stats();
@@ -67,7 +67,7 @@ void look_for_deadlock() noexcept {
   }
   if (runtime::num_goroutines() == 0) {
     // Foreign threads that wait for each other.
-    if (!sched.in_run.load_relaxed()) base::fatal("all threads are asleep in sley - deadlock!");
+    if (!sched.in_run.is_taken()) base::fatal("all threads are asleep in sley - deadlock!");
     base::fatal("no goroutines (main called runtime.Goexit) - deadlock!");
   }
   base::fatal("all goroutines are asleep - deadlock!");

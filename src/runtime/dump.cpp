@@ -30,7 +30,7 @@ struct dumper {
   static void run(void* arg, platform::fiber_state& fiber) {
     auto* self = static_cast<dumper*>(arg);
     if (self->first != nullptr) self->print(self->first, this_machine(), *self->own);
-    for (slab* s = first_slab(); s != nullptr; s = s->next) {
+    for (slab* s : slabs) {
       for (goroutine& g : s->records) {
         if (&g != self->first && is_alive(g)) self->look_and_print(&g, fiber);
       }
@@ -55,15 +55,15 @@ struct dumper {
 // All stop at their next entry. Those that compute or block go on.
 void halt() noexcept {
   sched.gate.stop();
-  for (machine* m = sched.machines.load_acquire("SC-1"); m != nullptr; m = m->next_all) {
+  for (machine* m : sched.machines) {
     m->border.raise(parts::border::stop);
   }
   const std::int64_t until_ns = platform::monotonic_ns() + answer_within_ns;
   const auto is_at_work = [](const processor& p) {
-    const machine* m = p.m.load_acquire("PM-1");
+    const machine* m = p.m.read();
     return m != nullptr && m != this_machine() && !m->border.is_outside();
   };
-  const std::uint32_t procs = sched.procs.load_acquire("PC-1");
+  const std::uint32_t procs = sched.procs.read();
   for (std::uint32_t i = 0; i < procs && platform::monotonic_ns() < until_ns;) {
     if (is_at_work(sched.processors[i])) {
       platform::sleep_ns(look_for_answer_ns);

@@ -39,6 +39,7 @@ machine* attend(machine* m, bool may_move) noexcept {
       wait_for_turn(m);
     } else if ((lowered & border::preempt) != 0 && is_work_waiting(m->p)) {
       sched.preemptions.add_relaxed(1);
+      run_all_due_timers();
       wait_for_turn(m);
     } else {
       return m;

@@ -62,7 +62,7 @@ struct continuation {
   retire(m, g);
   if (was_main) {
     pause();
-    sched.run.exchange_acq_rel(sched_state::run_phase::ends, "MR-2");
+    sched.run.exchange_acq_rel(sched_state::run_phase::ends, "MR-1");
     sched.main_done.wake();
   }
   if (next != nullptr && next->stack == s) {

@@ -48,7 +48,7 @@ bool wants_global_first(const processor* p) noexcept {
 // A batch from the global queue: the first to run, the others for the local queue, which is empty.
 goroutine* take_global(processor* p) noexcept {
   if (sched.queue.is_empty()) return nullptr;
-  const std::uint32_t procs = sched.procs.load_acquire("PC-1");
+  const std::uint32_t procs = sched.procs.read();
   goroutine_list share = sched.queue.take_share(procs, queue_capacity / 2, waits_on_its_thread);
   goroutine* first = share.pop_front();
   p->queue.push_all([&share] { return share.pop_front(); });
@@ -88,7 +88,7 @@ void see_to_requests(machine* m) noexcept {
 
 bool is_anything_queued() noexcept {
   if (!sched.queue.is_empty()) return true;
-  const std::uint32_t procs = sched.procs.load_acquire("PC-1");
+  const std::uint32_t procs = sched.procs.read();
   for (std::uint32_t i = 0; i < procs; ++i) {
     if (has_local_work(&sched.processors[i])) return true;
   }

@@ -16,7 +16,7 @@ using base::peek;  // who computes in user code goes on while we look
 
 machine* runner_of(const goroutine& g) noexcept {
   if (g.status.get() != parts::status::running) return nullptr;
-  for (machine* m = sched.machines.load_acquire("SC-1"); m != nullptr; m = m->next_all) {
+  for (machine* m : sched.machines) {
     if (peek(m->g) == &g) return m;
   }
   return nullptr;

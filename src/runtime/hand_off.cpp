@@ -27,10 +27,9 @@ processor* pop_idle(const processor* wanted) noexcept {
 }
 
 void acquire_p(machine* m, processor* p) noexcept {
-  SLEY_CHECK(m->p == nullptr && p->m.load_acquire("PM-1") == nullptr,
-             "a processor has one machine at most");
+  SLEY_CHECK(m->p == nullptr && p->m.read() == nullptr, "a processor has one machine at most");
   m->p = p;
-  p->m.store_release(m, "PM-1");
+  p->m.publish(m);
   if (m->border.attention() != 0) m->border.lower(parts::border::lost);
   if (p->trace != nullptr && m->g != nullptr) trace_begin(p, m, m->g);
 }
@@ -40,7 +39,7 @@ processor* release_p(machine* m) noexcept {
   if (p->trace != nullptr) trace_release(p, m);
   m->last_p = p;
   m->p = nullptr;
-  p->m.store_release(nullptr, "PM-1");
+  p->m.publish(nullptr);
   return p;
 }
 
@@ -93,7 +92,7 @@ namespace {
 // Takes back the processor that m had before, if who has it now is in an announced call.
 bool take_back_p(machine* m) noexcept {
   processor* p = m->last_p;
-  machine* holder = p == nullptr ? nullptr : p->m.load_acquire("PM-1");  // looked at again below
+  machine* holder = p == nullptr ? nullptr : p->m.read();  // looked at again below
   if (holder == nullptr) return false;
   const std::uint32_t call = holder->border.call();
   if (call == 0) return false;

@@ -75,8 +75,9 @@ struct alignas(64) machine {
   // thread, taken back by who wakes it, or by itself if it is locked; see deadlock.cpp.
   detail::atomic<bool> waits;
   // Where the thread is to put its stack trace when it gets the next signal; null: nobody asks.
-  //   TC-1  A trace is written before it is read: exchange_acq_rel and store_release(is_done) by
-  //         the thread <-> load_acquire(is_done) in ask_thread.
+  //   TC-1  The thread writes only where somebody waits for it, and who gives up asking keeps the
+  //         place only if the thread has not begun: exchange_acq_rel in collect_if_asked <->
+  //         exchange_acq_rel in ask_thread. That the trace is written is published by its is_done.
   detail::atomic<stack_trace*> trace_to;  // [atomic TC-1]
   // A SIGPIPE of the thread's is for a write of sley's, which reports the error.
   detail::atomic<bool> writes_to_pipe;  // relaxed: the thread itself is interrupted

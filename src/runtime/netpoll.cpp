@@ -1,6 +1,8 @@
 #include "runtime/netpoll.hpp"
 
 #include "base/check.hpp"
+#include "base/published.hpp"
+#include "parts/registry.hpp"
 #include "platform/decisions.hpp"
 #include "platform/interrupt.hpp"
 #include "platform/poller.hpp"
@@ -18,14 +20,9 @@ namespace {
 
 struct record_pool {
   detail::lock lock{detail::lock_rank::descriptors};
-  watched* free = nullptr;  // [lock: lock]
-  //   NP-1  A record is complete before others find it: store_release in take_free <->
-  //         load_acquire by who walks over the list.
-  detail::atomic<watched*> all;  // [atomic NP-1]
-  // How many there are. Changed under the lock.
-  //   NP-2  A record is complete before an event names it, which comes by way of the kernel:
-  //         store_release in take_record <-> load_acquire in poll.
-  detail::atomic<std::uint32_t> in_use;  // [atomic NP-2]
+  watched* free = nullptr;                           // [lock: lock]
+  parts::registry<watched, &watched::next_all> all;  // added to under the lock
+  base::published<std::uint32_t> in_use;             // how many there are; changed under the lock
 };
 record_pool records;
 
@@ -159,14 +156,12 @@ watched* take_free() noexcept {
   }
   watched* w = make_record();
   if (w == nullptr) return nullptr;
-  w->next_all = records.all.load_relaxed();  // written under the lock
-  records.all.store_release(w, "NP-1");
+  records.all.add(w);
   return w;
 }
 
 void count_records(int change) noexcept {
-  const std::uint32_t now = records.in_use.load_relaxed();
-  records.in_use.store_release(now + static_cast<std::uint32_t>(change), "NP-2");
+  records.in_use.publish(records.in_use.read_relaxed() + static_cast<std::uint32_t>(change));
 }
 
 watched* take_record() noexcept {
@@ -360,10 +355,10 @@ bool set_deadline(watched* w, io_side& side, std::int64_t when_ns) noexcept {
   return !is_to_come || add_timer(&side, when_ns);
 }
 
-bool is_anything_watched() noexcept { return records.in_use.load_relaxed() != 0; }
+bool is_anything_watched() noexcept { return records.in_use.read_relaxed() != 0; }
 
 bool is_anybody_in_io() noexcept {
-  for (watched* w = records.all.load_acquire("NP-1"); w != nullptr; w = w->next_all) {
+  for (watched* w : records.all) {
     detail::lock_guard guard(w->lock);
     if (w->users != 0) return true;
   }
@@ -374,7 +369,8 @@ goroutine_list poll(std::int64_t deadline_ns) noexcept {
   platform::poll_event events[128];
   goroutine_list woken;
   const std::size_t n = platform::wait_for_events(events, deadline_ns);
-  static_cast<void>(records.in_use.load_acquire("NP-2"));  // NP-2: what was watched is complete
+  // An event comes by way of the kernel, which orders it, but not in the language's terms: PB-1.
+  static_cast<void>(records.in_use.read());
   for (std::size_t i = 0; i < n; ++i) deliver(events[i], woken);
   return woken;
 }

@@ -60,7 +60,7 @@ procs_setting procs_option() noexcept {
     if (n && *n >= 1 && *n <= max_processors) return {static_cast<std::uint32_t>(*n), true};
     complain("SLEY_MAXPROCS", *text, "a number from 1 to 256");
   }
-  return {std::min(platform::automatic_procs(), max_processors), false};
+  return {std::min(platform::automatic_procs(0), max_processors), false};
 }
 
 namespace {

@@ -10,7 +10,7 @@ namespace sley::rt {
 
 void pause() noexcept {
   sched.gate.pause();
-  for (machine* m = sched.machines.load_acquire("SC-1"); m != nullptr; m = m->next_all) {
+  for (machine* m : sched.machines) {
     m->border.raise(parts::border::stop);
   }
   release_interrupted();

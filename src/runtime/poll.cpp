@@ -22,7 +22,7 @@ namespace sley::rt {
 
 std::int64_t earliest_timer() noexcept {
   std::int64_t earliest = never;
-  const std::uint32_t procs = sched.procs.load_acquire("PC-1");
+  const std::uint32_t procs = sched.procs.read();
   for (std::uint32_t i = 0; i < procs; ++i) {
     earliest = std::min(earliest, sched.processors[i].timers.first_ns.load_relaxed());
   }
@@ -34,16 +34,6 @@ namespace {
 constexpr std::int64_t longest_unpolled_ns = 10'000'000;
 constexpr std::int64_t shortest_doze_ns = 50'000;
 constexpr std::int64_t longest_doze_ns = 800'000;  // so late an event may be noticed
-
-bool claim_poller() noexcept {
-  bool expected = false;
-  return !sched.has_poller.load_relaxed() && sched.has_poller.cas_acq_rel(expected, true, "PL-2");
-}
-
-void give_up_poller() noexcept {
-  bool expected = true;
-  sched.has_poller.cas_acq_rel(expected, false, "PL-2");
-}
 
 goroutine_list poll_until(std::int64_t deadline_ns) noexcept {
   sched.polls.store_relaxed(sched.polls.load_relaxed() + 1);  // a lost one does no harm
@@ -60,7 +50,7 @@ std::int64_t publish_sleep(std::int64_t until_ns) noexcept {
 
 void stop_being_poller() noexcept {
   sched.poll_until_ns.store_relaxed(0);
-  give_up_poller();
+  sched.poller.give_back();
 }
 
 // Who has become runnable meanwhile.
@@ -72,10 +62,9 @@ goroutine_list sleep_as_poller() noexcept {
 
 // One at a time, for others would only wait for the kernel's lock.
 goroutine_list look_for_events() noexcept {
-  if (!is_anything_watched() || sched.is_polling_now.load_relaxed()) return {};
-  if (sched.is_polling_now.exchange_acquire(true, "PL-3")) return {};
+  if (!is_anything_watched() || !sched.polling_now.try_take()) return {};
   goroutine_list woken = poll_until(0);
-  sched.is_polling_now.store_release(false, "PL-3");
+  sched.polling_now.give_back();
   return woken;
 }
 
@@ -101,7 +90,7 @@ void poll_if_late(std::int64_t now_ns) noexcept {
 
 bool is_poller_missing() noexcept {
   // WG-1: a machine that gives the role up, or has found nothing watched, goes idle afterwards.
-  return is_anything_watched() && !sched.has_poller.load_relaxed();
+  return is_anything_watched() && !sched.poller.is_taken();
 }
 
 void see_to_polling() noexcept {
@@ -176,7 +165,7 @@ bool sleep_until_needed(machine* m) noexcept {
   const std::int64_t until = earliest_timer();
   if (sched.gate.is_halted() || (until == never && !is_anything_watched())) return stop_m(m);
   const bool may_doze = have_others_found_events(m) && !is_everybody_idle();
-  if (!claim_poller()) {
+  if (!sched.poller.try_take()) {
     timer_armed(until);                             // the one that polls may not know of ours
     if (is_everybody_idle()) wake_dozing_poller();  // nobody looks for events any more
     return stop_m(m);

@@ -61,17 +61,11 @@ machine* first_in_line() noexcept {
   return g == nullptr ? nullptr : g->bound_to;
 }
 
-// Would who takes this processor over look at the global queue first?
-bool is_global_queue_next(const processor* p) noexcept {
-  if (has_local_work(p)) return false;
-  const std::int64_t first = p->timers.first_ns.load_relaxed();
-  return first == never || first > platform::now_ns();
-}
-
-// Who gets the processor: at once the thread of who runs next, where that can be told; else a
-// machine that sleeps, which looks; else, without any, the thread that there is.
+// Who gets the processor: at once the thread of who runs next, where that can be told, for without
+// work of its own that is who is first in the global queue; else a machine that sleeps, which
+// looks; else, without any, the thread that there is.
 machine* find_heir(const processor* p) noexcept {
-  if (is_global_queue_next(p)) {
+  if (!has_local_work(p)) {
     if (machine* owner = first_in_line()) return owner;
   }
   {
@@ -94,6 +88,7 @@ void hand_to(machine* heir, processor* p) noexcept {
 // The time slice is over. Without an heir it goes on: sysmon has asked for a thread.
 void give_up_turn(machine* m) noexcept {
   m->border.lower(border::preempt);
+  run_all_due_timers();
   if (!queue_interrupted(m)) return;
   machine* heir = find_heir(m->p);
   if (heir == m || (heir == nullptr && withdraw(m->g))) {
@@ -111,7 +106,7 @@ void give_up_p_only(machine* m) noexcept {
   m->border.lower(border::give);
   processor* p = release_p(m);
   m->border.raise(border::lost);
-  sched.may_have_strays.exchange_acq_rel(true, "ST-1");
+  sched.new_strays.add(1);
   sched.retakes.add_relaxed(1);
   hand_off_p(p);
 }
@@ -163,13 +158,16 @@ bool is_asleep(std::int32_t thread_id) noexcept {
 
 }  // namespace
 
-void interrupt(machine* m, bool even_asleep) noexcept {
+bool interrupt(machine* m, bool even_asleep) noexcept {
   detail::lock_guard guard(m->border.guard());
   const std::int32_t thread_id = m->thread_id.load_relaxed();  // changed under the guard
-  if (thread_id == 0 || m->signalled.load_relaxed()) return;
-  if (!even_asleep && is_asleep(thread_id)) return;
+  if (thread_id == 0) return false;
+  if (m->signalled.load_relaxed()) return true;
+  if (!even_asleep && is_asleep(thread_id)) return false;
   m->signalled.store_relaxed(true);
-  if (!platform::interrupt_thread(thread_id)) m->signalled.store_relaxed(false);
+  const bool is_sent = platform::interrupt_thread(thread_id);
+  if (!is_sent) m->signalled.store_relaxed(false);
+  return is_sent;
 }
 
 // ---- machines that run a goroutine without a processor ----
@@ -190,9 +188,9 @@ bool runs_without_p(const machine* m) noexcept {
 
 // Those that somebody else than sysmon has sent off.
 void find_strays() noexcept {
-  if (!sched.may_have_strays.load_relaxed()) return;
-  sched.may_have_strays.exchange_acq_rel(false, "ST-1");
-  for (machine* m = sched.machines.load_acquire("SC-1"); m != nullptr; m = m->next_all) {
+  if (!sched.new_strays.is_any()) return;
+  sched.new_strays.take();
+  for (machine* m : sched.machines) {
     if (runs_without_p(m)) add_stray(m);
   }
 }

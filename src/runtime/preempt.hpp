@@ -8,8 +8,8 @@ namespace sley::rt {
 void install_preemption() noexcept;  // at boot
 
 // [sysmon] Sends the machine's thread the signal, unless one is under way, its thread has ended or
-// (the call would return EINTR) it is asleep.
-void interrupt(machine* m, bool even_asleep = false) noexcept;
+// (the call would return EINTR) it is asleep. True if one is under way now.
+bool interrupt(machine* m, bool even_asleep = false) noexcept;
 
 // [sysmon] The machine runs its goroutine without a processor from now on. sysmon watches those:
 // who then computes is stopped until it is its turn.

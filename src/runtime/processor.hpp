@@ -4,6 +4,7 @@
 #include <sley/detail/atomic.hpp>
 
 #include "base/intrusive_queue.hpp"
+#include "base/published.hpp"
 #include "base/random.hpp"
 #include "parts/next_slot.hpp"
 #include "parts/reader_slots.hpp"
@@ -51,9 +52,7 @@ struct alignas(64) processor {
   // Who holds it; null while idle or handed on. Written by whoever has it in hand; for others
   // (sysmon, figures) what they read may be over, so it is closed at its border and looked at
   // again.
-  //   PM-1  A machine is complete before others find it here: store_release in acquire_p and
-  //         release_p <-> load_acquire by who holds nothing.
-  detail::atomic<machine*> m;  // [atomic PM-1]
+  base::published<machine*> m;
   // A goroutine that came back from an announced call took it since sysmon looked last: a hint.
   detail::atomic<bool> has_seen_return;
   processor* next_idle = nullptr;  // [lock: sched.lock] link in the list of idle processors

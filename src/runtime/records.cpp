@@ -10,15 +10,14 @@
 
 namespace sley::rt {
 
+constinit parts::registry<slab, &slab::next> slabs;
+
 namespace {
 
 parts::permanent_memory memory;
 detail::lock machines_lock{detail::lock_rank::machines};
 machine* unused_machines = nullptr;  // [lock: machines_lock]
 std::uint32_t raised_on_new = 0;     // [lock: machines_lock] reasons of the border
-//   RC-1  A slab is complete before others find it: store_release in make_slab <-> load_acquire in
-//         first_slab.
-detail::atomic<slab*> slabs;  // newest first   [atomic RC-1]
 
 // Requires sched.lock. New records for the list of dead ones; false if there is no memory.
 bool make_slab(goroutine_list& records) noexcept {
@@ -26,8 +25,7 @@ bool make_slab(goroutine_list& records) noexcept {
   if (place == nullptr) return false;
   auto* made = ::new (place) slab;
   for (goroutine& g : made->records) records.push_back(&g);
-  made->next = slabs.load_relaxed();  // written under sched.lock only
-  slabs.store_release(made, "RC-1");
+  slabs.add(made);
   return true;
 }
 
@@ -104,18 +102,18 @@ machine* new_machine() noexcept {
   void* place = memory.allocate(sizeof(machine));
   if (place == nullptr) return nullptr;
   auto* m = ::new (place) machine;
-  m->next_all = sched.machines.load_relaxed();  // written under machines_lock only
-  m->id = m->next_all == nullptr ? 0 : m->next_all->id + 1;
+  const machine* before = sched.machines.newest();
+  m->id = before == nullptr ? 0 : before->id + 1;
   m->random = base::random(platform::seed() + max_processors + m->id);
   m->border.raise(raised_on_new);
-  sched.machines.store_release(m, "SC-1");
+  sched.machines.add(m);
   return m;
 }
 
 void raise_on_all_machines(parts::border::reason reason) noexcept {
   detail::lock_guard guard(machines_lock);
   raised_on_new |= reason;
-  for (machine* m = sched.machines.load_acquire("SC-1"); m != nullptr; m = m->next_all) {
+  for (machine* m : sched.machines) {
     m->border.raise(reason);
   }
 }
@@ -123,7 +121,7 @@ void raise_on_all_machines(parts::border::reason reason) noexcept {
 void lower_on_all_machines(parts::border::reason reason) noexcept {
   detail::lock_guard guard(machines_lock);
   raised_on_new &= ~std::uint32_t{reason};
-  for (machine* m = sched.machines.load_acquire("SC-1"); m != nullptr; m = m->next_all) {
+  for (machine* m : sched.machines) {
     m->border.lower(reason);
   }
 }
@@ -145,8 +143,6 @@ void give_machine(machine* m) noexcept {
   m->next_idle = unused_machines;
   unused_machines = m;
 }
-
-slab* first_slab() noexcept { return slabs.load_acquire("RC-1"); }
 
 void* allocate_permanently(std::size_t bytes) noexcept { return memory.allocate(bytes); }
 

@@ -1,6 +1,7 @@
 // Where the records of goroutines and machines come from, and where they wait to be used again.
 #pragma once
 
+#include "parts/registry.hpp"
 #include "runtime/goroutine.hpp"
 #include "runtime/machine.hpp"
 
@@ -33,8 +34,7 @@ struct slab {
   slab* next = nullptr;  // [const] once it can be seen
   goroutine records[slab_records];
 };
-// A slab is complete before it is seen, see RC-1 in records.cpp.
-slab* first_slab() noexcept;
+extern parts::registry<slab, &slab::next> slabs;  // added to under sched.lock
 
 // Memory for good, see parts/permanent_memory.hpp.
 void* allocate_permanently(std::size_t bytes) noexcept;

@@ -31,6 +31,9 @@ constexpr std::int64_t take_after_ns = 20'000;
 constexpr std::int64_t take_anyway_ns = 10'000'000;
 // After the flag is raised, a goroutine that comes by at the border has so long before the signal.
 constexpr std::int64_t signal_after_ns = 50'000;
+// So long after a signal the next goroutine runs. To look sooner would be to take the CPU from the
+// threads that bring that about.
+constexpr std::int64_t settled_after_ns = 200'000;
 // While goroutines wait, a slice is noticed to have begun within this part of it.
 constexpr std::int64_t looks_per_slice = 8;
 
@@ -139,8 +142,7 @@ std::int64_t preempt(machine* m, seen& s, std::int64_t now_ns) noexcept {
   if (!debug_options().async_preempt) return now_ns + signal_after_ns;
   if (!has_run_since_flag(m, s)) return now_ns + 10 * signal_after_ns;
   if (sched.idle_machine_count.load_relaxed() == 0) request_thread();  // who would go on?
-  interrupt(m);
-  return now_ns + signal_after_ns;
+  return now_ns + (interrupt(m) ? settled_after_ns : signal_after_ns);
 }
 
 // It has done something since the last look, or is seen for the first time.
@@ -186,7 +188,7 @@ std::int64_t watch_slice(const processor* p, machine* m, seen& s, std::int64_t n
 // When to look at it again at the latest.
 std::int64_t look_at(processor* p, std::int64_t now_ns, look_result& result) noexcept {
   seen& s = last_look[p->id];
-  machine* m = p->m.load_acquire("PM-1");
+  machine* m = p->m.read();
   if (m == nullptr) {
     s.m = nullptr;
     ++result.without_machine;
@@ -211,7 +213,7 @@ std::int64_t look_at(processor* p, std::int64_t now_ns, look_result& result) noe
 look_result look_at_processors(std::int64_t now_ns) noexcept {
   look_result result{.look_at_ns = never};
   if (sched.gate.is_halted()) return result;
-  const std::uint32_t procs = sched.procs.load_relaxed();  // only this thread changes it
+  const std::uint32_t procs = sched.procs.read_relaxed();  // only this thread changes it
   for (std::uint32_t i = 0; i < procs; ++i) {
     const std::int64_t again_ns = look_at(&sched.processors[i], now_ns, result);
     result.look_at_ns = std::min(result.look_at_ns, again_ns);

@@ -5,8 +5,12 @@
 #include <sley/detail/atomic.hpp>
 #include <sley/detail/lock.hpp>
 
+#include "base/published.hpp"
 #include "base/visit_order.hpp"
+#include "parts/claim.hpp"
 #include "parts/global_queue.hpp"
+#include "parts/pending_bits.hpp"
+#include "parts/registry.hpp"
 #include "parts/stack_pool.hpp"
 #include "parts/wake_gate.hpp"
 #include "runtime/goroutine.hpp"
@@ -28,11 +32,9 @@ struct sched_state {
   processor* processors = nullptr;  // [const] once booted: an array of max_processors
   // How many of them there are, and how many there ever were: those behind exist, but nobody holds
   // them. Changed while the world is stopped, so who holds a processor sees it stand still.
-  //   PC-1  A processor is complete before it counts: store_release in set_procs and
-  //         construct_processors <-> load_acquire by who has none.
-  detail::atomic<std::uint32_t> procs;       // [atomic PC-1]
-  detail::atomic<std::uint32_t> made_procs;  // [atomic PC-1]
-  detail::atomic<std::uint32_t> coarse_s;    // seconds since boot, as sysmon saw them last
+  base::published<std::uint32_t> procs;
+  base::published<std::uint32_t> made_procs;
+  detail::atomic<std::uint32_t> coarse_s;  // seconds since boot, as sysmon saw them last
 
   detail::lock lock{detail::lock_rank::scheduler};
   processor* idle_processors = nullptr;              // [lock: lock] last in, first out
@@ -42,9 +44,7 @@ struct sched_state {
   goroutine_list dead;         // [lock: lock] records that no processor keeps
   goroutine_list stackless;    // [lock: lock] runnable, but there is no memory for a stack
 
-  //   SC-1  A machine's record is complete before others find it on the list: store_release in
-  //         new_machine <-> load_acquire by who walks over the list.
-  detail::atomic<machine*> machines;  // all that were ever made, newest first   [atomic SC-1]
+  parts::registry<machine, &machine::next_all> machines;
   detail::atomic<std::uint32_t> machine_count;         // whose threads the runtime made and live
   detail::atomic<std::uint32_t> stackless_count;       // size of `stackless`, read without the lock
   detail::atomic<std::uint64_t> next_goroutine_id{2};  // 1 is the main goroutine's
@@ -53,19 +53,15 @@ struct sched_state {
   detail::atomic<std::uint64_t> hand_offs;
   detail::atomic<std::uint64_t> retakes;
   detail::atomic<std::uint64_t> preemptions;  // by signal or at the border; processors count others
-  detail::atomic<bool> in_run;                // somebody waits in run()
+  parts::claim in_run;                        // by who is in run()
   detail::atomic<bool> has_forked;            // this is the child of a fork
 
   // The machine that sleeps until an event or the next timer, if any.
   //   PL-1  The poller says how long it sleeps and then looks at all timers again; who arms a timer
   //         publishes it and then looks how long the poller sleeps: store_relaxed(poll_until_ns) +
   //         heavy barrier in publish_sleep <-> light barrier + load_relaxed in timer_armed.
-  //   PL-2  One poller at a time, and each after the one before: cas_acq_rel to true in
-  //         claim_poller <-> cas_acq_rel to false in give_up_poller.
-  //   PL-3  One at a time looks for events without waiting: exchange_acquire and store_release in
-  //         look_for_events. Nothing else is handed over.
-  detail::atomic<bool> has_poller;                // [atomic PL-2]
-  detail::atomic<bool> is_polling_now;            // [atomic PL-3]
+  parts::claim poller;
+  parts::claim polling_now;                       // by who looks for events without waiting
   detail::atomic<std::int64_t> poll_until_ns{0};  // [atomic PL-1] 0: nobody polls
   detail::atomic<std::uint32_t> polls;            // relaxed: sysmon sees whether anybody does
   detail::atomic<std::uint32_t> finds;  // relaxed: how often who looked without waiting found some
@@ -77,8 +73,10 @@ struct sched_state {
   //         true in request_thread, and the new thread's exchange_acq_rel to false, a heavy
   //         barrier, and its look at all queues <-> work, a light barrier (WG-1), and load_relaxed
   //         in wake_p.
-  detail::atomic<bool> thread_wanted;                  // [atomic TH-1]
-  parts::note template_note;                           // wakes the template thread
+  detail::atomic<bool> thread_wanted;  // [atomic TH-1]
+  parts::note template_note;           // wakes the template thread
+  // 0: it has not begun. Where it may run, all the others may: nobody moves it.
+  detail::atomic<std::int32_t> template_thread_id;
   detail::atomic<std::uint32_t> thread_limit{10'000};  // relaxed: a fuse
 
   parts::note main_done;  // wakes the thread in run() when the main goroutine has returned
@@ -87,15 +85,15 @@ struct sched_state {
   detail::atomic<bool> awaits_foreigners;  // [atomic DL-1]
   detail::atomic<std::uint64_t> foreign_parks;
   // Does the thread in run() do nothing but wait?
-  //   MR-2  Not before the main goroutine has been started, nor after it has returned; whichever
+  //   MR-1  Not before the main goroutine has been started, nor after it has returned; whichever
   //         comes second sees the first: cas_acq_rel in run_main <-> exchange_acq_rel in finish.
   enum class run_phase : std::uint32_t { begins, waits, ends };
-  detail::atomic<run_phase> run;  // [atomic MR-2]
+  detail::atomic<run_phase> run;  // [atomic MR-1]
 
   parts::note sysmon_note;  // wakes sysmon, any number of times
-  //   ST-1  Threads may run goroutines without a processor that sysmon does not know of:
-  //         exchange_acq_rel to true where that happens <-> to false before sysmon looks for them.
-  detail::atomic<bool> may_have_strays;  // [atomic ST-1]
+  // Not empty: threads may run goroutines without a processor, and sysmon does not know of them.
+  // Added to where that happens, taken before sysmon looks.
+  parts::pending_bits new_strays;
   // How long sysmon sleeps at the moment, for those who would like it to look sooner.
   detail::atomic<std::int64_t> sysmon_delay_ns;
 };
@@ -104,7 +102,7 @@ extern sched_state sched;
 
 // Does no machine run goroutines or look for some? A moment's answer.
 inline bool is_everybody_idle() noexcept {
-  return sched.gate.idle() == sched.procs.load_relaxed() && sched.gate.searching() == 0;
+  return sched.gate.idle() == sched.procs.read_relaxed() && sched.gate.searching() == 0;
 }
 
 }  // namespace sley::rt

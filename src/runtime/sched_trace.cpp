@@ -61,14 +61,12 @@ std::uint64_t number_of(const goroutine& g, const machine* m) noexcept {
   return 0;
 }
 
-std::uint64_t status_of(const processor& p) noexcept {
-  return p.m.load_acquire("PM-1") == nullptr ? 0 : 1;
-}
+std::uint64_t status_of(const processor& p) noexcept { return p.m.read() == nullptr ? 0 : 1; }
 
 void print_head(state_writer& line, std::int64_t since_start_ns) noexcept {
   constexpr std::int64_t ms = 1'000'000;
   line.text("SCHED ").dec(static_cast<std::uint64_t>(since_start_ns / ms));
-  line.text("ms: gomaxprocs=").dec(sched.procs.load_relaxed());
+  line.text("ms: gomaxprocs=").dec(sched.procs.read_relaxed());
   line.text(" idleprocs=").dec(sched.gate.idle());
   line.text(" threads=").dec(sched.machine_count.load_relaxed() + own_threads);
   line.text(" spinningthreads=").dec(sched.gate.searching());
@@ -78,7 +76,7 @@ void print_head(state_writer& line, std::int64_t since_start_ns) noexcept {
 }
 
 void print_processors_short(state_writer& line) noexcept {
-  const std::uint32_t procs = sched.procs.load_relaxed();
+  const std::uint32_t procs = sched.procs.read_relaxed();
   line.text(" [ ");
   for (std::uint32_t i = 0; i < procs; ++i) line.dec(sched.processors[i].queue.size()).text(" ");
   line.text("] schedticks=[ ");
@@ -89,7 +87,7 @@ void print_processors_short(state_writer& line) noexcept {
 }
 
 void print_processor(state_writer& line, const processor& p) noexcept {
-  const machine* m = p.m.load_acquire("PM-1");
+  const machine* m = p.m.read();
   line.text("  P").dec(p.id).text(": status=").dec(status_of(p));
   line.text(" schedtick=").dec(p.tick.load_relaxed());
   line.text(" syscalltick=").dec(m == nullptr ? 0 : m->border.calls());
@@ -124,7 +122,7 @@ void print_goroutine(state_writer& line, const goroutine& g) noexcept {
 // Threads that wait for their locked goroutine to be made ready.
 std::uint64_t idle_locked() noexcept {
   std::uint64_t n = 0;
-  for (machine* m = sched.machines.load_acquire("SC-1"); m != nullptr; m = m->next_all) {
+  for (machine* m : sched.machines) {
     if (m->waits.load_relaxed() && !peek(m->is_foreign)) ++n;
   }
   return n;
@@ -134,12 +132,12 @@ std::uint64_t idle_locked() noexcept {
 void print_details(state_writer& line) noexcept {
   line.text(" gcwaiting=").boolean(sched.gate.is_halted());
   line.text(" nmidlelocked=").dec(idle_locked()).text(" stopwait=0 sysmonwait=false").end();
-  const std::uint32_t procs = sched.procs.load_relaxed();
+  const std::uint32_t procs = sched.procs.read_relaxed();
   for (std::uint32_t i = 0; i < procs; ++i) print_processor(line, sched.processors[i]);
-  for (machine* m = sched.machines.load_acquire("SC-1"); m != nullptr; m = m->next_all) {
+  for (machine* m : sched.machines) {
     if (m->thread_id.load_relaxed() != 0) print_machine(line, *m);
   }
-  for (slab* s = first_slab(); s != nullptr; s = s->next) {
+  for (slab* s : slabs) {
     for (const goroutine& g : s->records) {
       if (is_alive(g)) print_goroutine(line, g);
     }

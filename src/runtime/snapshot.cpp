@@ -42,7 +42,7 @@ struct snapshot::request : world_request {
     auto* self = static_cast<request*>(arg);
     platform::fiber_state own;
     platform::adopt_thread_stack(own);
-    for (slab* s = first_slab(); s != nullptr; s = s->next) {
+    for (slab* s : slabs) {
       for (goroutine& g : s->records) {
         if (!is_alive(g)) continue;
         if (!self->result.has_room()) {

@@ -49,7 +49,7 @@ bool collect_if_asked(machine* m) noexcept {
   stack_trace* trace = m->trace_to.exchange_acq_rel(nullptr, "TC-1");
   if (trace == nullptr) return false;
   trace->collect();
-  trace->is_done.store_release(true, "TC-1");
+  trace->is_done.publish(true);
   return true;
 }
 
@@ -114,7 +114,7 @@ bool waits_for_a_cpu(std::int32_t thread_id, std::int64_t cpu_ns_before) noexcep
 bool ask_thread(machine* m, stack_trace& trace) noexcept {
   const std::int32_t thread_id = m->thread_id.load_relaxed();
   const std::int64_t cpu_ns = platform::thread_cpu_ns(thread_id);
-  trace.is_done.store_relaxed(false);
+  trace.is_done.publish(false);
   m->trace_to.exchange_acq_rel(&trace, "TC-1");
   m->signalled.store_relaxed(true);
   if (!platform::interrupt_thread(thread_id)) {
@@ -122,7 +122,7 @@ bool ask_thread(machine* m, stack_trace& trace) noexcept {
     return false;
   }
   const std::int64_t asked_ns = platform::monotonic_ns();
-  while (!trace.is_done.load_acquire("TC-1")) {
+  while (!trace.is_done.read()) {
     const std::int64_t waited_ns = platform::monotonic_ns() - asked_ns;
     if (waited_ns > starving_within_ns ||
         (waited_ns > answer_within_ns && !waits_for_a_cpu(thread_id, cpu_ns))) {

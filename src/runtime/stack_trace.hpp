@@ -1,8 +1,7 @@
 // The program counters of a stack.
 #pragma once
 
-#include <sley/detail/atomic.hpp>
-
+#include "base/published.hpp"
 #include "platform/sanitizer.hpp"
 
 #include <cstddef>
@@ -30,7 +29,7 @@ struct stack_trace {
 
   std::uintptr_t frames[most_frames];  // return addresses, innermost first
   int size = 0;
-  detail::atomic<bool> is_done;  // [atomic TC-1]
+  base::published<bool> is_done;
 };
 
 // In the signal handler: does as the machine is asked. False if nobody asks.

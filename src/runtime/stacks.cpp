@@ -1,11 +1,12 @@
 // A goroutine gets its stack when it first runs, and gives it back when it ends.
 //
-//   SK-1  Lost wake-up between giving a stack back and waiting for one: the stack goes back, a
-//         light barrier, and load_relaxed(stackless_count) in give_stack; a processor that goes
-//         idle looks likewise (WG-1's barriers) <-> the count grows, a heavy barrier, and a look
-//         for stacks in wait_for_stack. Before a stack goes into a processor's cache the count is
-//         looked at, and the idle ones' caches are emptied: so those in use give theirs back when
-//         they go idle.
+//   SK-1  No wake-up is lost between giving a stack back and waiting for one, as both sides go by
+//         the same locks: who gives one puts it where all find it, with the pool's lock, and then
+//         looks at stackless_count, in give_stack; a processor that goes idle does so with
+//         sched.lock, and then looks likewise. Who waits is counted first, and then empties the
+//         caches of idle processors and looks for a stack, in wait_for_stack. While somebody waits
+//         no processor keeps stacks that come free.
+//   Test: tests/model/stackless_model.cpp.
 #include "base/print.hpp"
 #include "runtime/sched_state.hpp"
 #include "runtime/scheduler.hpp"
@@ -85,9 +86,8 @@ void wait_for_stack(goroutine* g) noexcept {
   {
     detail::lock_guard guard(sched.lock);
     sched.stackless.push_back(g);
-    sched.stackless_count.add_relaxed(1);  // the lock and SK-1's barrier order it
+    sched.stackless_count.add_relaxed(1);
   }
-  detail::heavy_barrier("SK-1");
   collect_idle_stacks();
   serve_stackless();  // SK-1: what was given back before it could be seen that somebody waits
 }
@@ -131,7 +131,6 @@ bool keep_stack(machine* m, parts::stack* s) noexcept {
 
 void give_stack(parts::stack* s) noexcept {
   sched.stacks.give(s);
-  detail::light_barrier("SK-1");
   if (sched.stackless_count.load_relaxed() != 0) serve_stackless();  // SK-1
 }
 

@@ -12,7 +12,7 @@ namespace {
 
 std::uint64_t sum(detail::atomic<std::uint64_t> rt::counters::* counter) noexcept {
   std::uint64_t total = 0;
-  const std::uint32_t made = rt::sched.made_procs.load_acquire("PC-1");
+  const std::uint32_t made = rt::sched.made_procs.read();
   for (std::uint32_t i = 0; i < made; ++i) {
     total += (rt::sched.processors[i].figures.*counter).load_relaxed();
   }
@@ -49,7 +49,7 @@ class inside_runtime {
 
 int max_procs() noexcept {
   rt::boot();
-  return static_cast<int>(rt::sched.procs.load_acquire("PC-1"));
+  return static_cast<int>(rt::sched.procs.read());
 }
 
 int num_cpu() noexcept { return platform::available_cpus(); }
@@ -63,7 +63,7 @@ stats read_stats() noexcept {
   s.goroutines = living();
   s.threads = rt::sched.machine_count.load_relaxed();
   s.spinning_threads = rt::sched.gate.searching();
-  s.procs = rt::sched.procs.load_acquire("PC-1");
+  s.procs = rt::sched.procs.read();
   s.idle_procs = rt::sched.gate.idle();
   s.global_queue = rt::sched.queue.size();
   for (std::uint32_t i = 0; i < s.procs; ++i) {

@@ -100,10 +100,6 @@ struct main_task {
   }
 };
 
-// MR-1  One run() at a time, and each sees what the one before did: cas_acq_rel to true at its
-//       start <-> cas_acq_rel to false at its end.
-atomic<bool> main_is_running;  // [atomic MR-1]
-
 void start_main(const main_task& task) {
   rt::machine* m = rt::enter();
   rt::goroutine* g = rt::take_record(m);
@@ -121,18 +117,12 @@ void start_main(const main_task& task) {
 
 void run_main(const run_options& options, const task_type& type, void* callable) {
   if (self() != nullptr) throw std::logic_error("sley::run: called from a goroutine");
-  bool expected = false;
-  if (!main_is_running.cas_acq_rel(expected, true, "MR-1")) {
+  if (!rt::sched.in_run.try_take()) {
     throw std::logic_error("sley::run: another thread is in run()");
   }
   struct finisher {
-    ~finisher() {
-      bool running = true;
-      rt::sched.in_run.store_relaxed(false);
-      main_is_running.cas_acq_rel(running, false, "MR-1");
-    }
+    ~finisher() { rt::sched.in_run.give_back(); }
   } guard;
-  rt::sched.in_run.store_relaxed(true);
   if (options.on_this_thread) {
     rt::run_here(type, callable);
     return;
@@ -142,7 +132,7 @@ void run_main(const run_options& options, const task_type& type, void* callable)
   rt::sched.run.store_relaxed(phase::begins);  // published with the goroutine
   start_main({&type, callable});
   phase seen = phase::begins;
-  rt::sched.run.cas_acq_rel(seen, phase::waits, "MR-2");
+  rt::sched.run.cas_acq_rel(seen, phase::waits, "MR-1");
   rt::sched.main_done.sleep();
 }
 

@@ -114,6 +114,7 @@ void make_thread() noexcept {
 }
 
 void template_main(void*) {
+  sched.template_thread_id.store_relaxed(platform::current_thread_id());
   for (;;) {
     sched.template_note.sleep();
     sched.template_note.clear();  // no other wake comes before the thread that was wanted

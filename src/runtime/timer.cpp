@@ -24,7 +24,7 @@ processor* heap_for(machine* m) noexcept { return m->p != nullptr ? m->p : &sche
 timer_set* move_home(timer* t, timer_set* closed) noexcept {
   processor* first = &sched.processors[0];
   first->timers.lock.acquire();  // after the other, as in close_timers
-  t->home.store_release(first, "TM-1");
+  t->home.publish(first);
   closed->lock.release();
   return &first->timers;
 }
@@ -107,14 +107,14 @@ bool add_timer(timer* t, std::int64_t when_ns) noexcept {
     set.lock.release();
     return false;
   }
-  t->home.store_release(p, "TM-1");
+  t->home.publish(p);
   set.heap.insert(t, when_ns);
   publish_and_release(set, t);
   return true;
 }
 
 bool remove_timer(timer* t) noexcept {
-  if (t->home.load_relaxed() == nullptr) return false;  // never armed; timer_hold looks again
+  if (t->home.read_relaxed() == nullptr) return false;  // never armed; timer_hold looks again
   return timer_hold(t).disarm();
 }
 
@@ -131,7 +131,7 @@ bool timer_hold::arm(std::int64_t when_ns) noexcept {
 }
 
 void insert_again(timer* t, std::int64_t when_ns) noexcept {
-  t->home.load_relaxed()->timers.heap.insert(t, when_ns);  // in the place that it has just left
+  t->home.read_relaxed()->timers.heap.insert(t, when_ns);  // in the place that it has just left
 }
 
 // A second heap is locked only here and in move_home: the first processor's, which never goes.
@@ -143,7 +143,7 @@ void close_timers(processor* p) noexcept {
   while (auto* t = static_cast<timer*>(from.heap.first())) {
     SLEY_CHECK(first->timers.heap.reserve_one(), "there is memory for the timers that move");
     from.heap.pop_first();
-    t->home.store_release(first, "TM-1");
+    t->home.publish(first);
     first->timers.heap.insert(t, t->when_ns);
   }
   from.is_closed = true;
@@ -180,6 +180,11 @@ bool run_due_timers(processor* p) noexcept {
     more = count == fire_batch;
   }
   return fired;
+}
+
+void run_all_due_timers() noexcept {
+  const std::uint32_t procs = sched.procs.read_relaxed();  // who holds one sees it stand still
+  for (std::uint32_t i = 0; i < procs; ++i) run_due_timers(&sched.processors[i]);
 }
 
 }  // namespace sley::rt

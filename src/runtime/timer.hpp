@@ -8,6 +8,7 @@
 #include <sley/detail/atomic.hpp>
 #include <sley/detail/lock.hpp>
 
+#include "base/published.hpp"
 #include "parts/timer_heap.hpp"
 
 #include <cstdint>
@@ -25,11 +26,9 @@ struct timer : parts::heap_place {
   // or null.
   goroutine* (*fire)(timer* t, std::int64_t now_ns) noexcept = nullptr;
   std::int64_t period_ns = 0;  // [lock: the heap's] 0: once
-  // The heap that it is in, or was in last.  [atomic TM-1]
-  //   TM-1  A timer is changed only under the lock of the heap it names, and once it has been added
-  //         it names another only under both locks: store_release where that changes <->
-  //         load_acquire in timer_hold, which looks again once it has the lock.
-  detail::atomic<processor*> home;
+  // The heap that it is in, or was in last. A timer is changed only under the lock of the heap it
+  // names, and once it has been added it names another only under both locks: see timer_hold.
+  base::published<processor*> home;
 };
 
 // The timers of one processor.
@@ -62,5 +61,9 @@ void open_timers(processor* p) noexcept;
 
 // Runs what is due on p's heap, reading the clock only if there are timers. True if anything ran.
 bool run_due_timers(processor* p) noexcept;
+// Those of all processors, by who is preempted: where all compute nobody else comes to them before
+// their own one's slice is over, and who gets the processor of the one that is preempted looks for
+// that goroutine first.
+void run_all_due_timers() noexcept;
 
 }  // namespace sley::rt

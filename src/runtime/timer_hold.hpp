@@ -29,10 +29,10 @@ class timer_hold {
  public:
   explicit timer_hold(timer* t) noexcept : t_(t) {
     for (;;) {  // ends when the timer did not move to another heap meanwhile
-      processor* home = t->home.load_acquire("TM-1");
+      processor* home = t->home.read();
       home->timers.lock.acquire();
       set_ = &home->timers;
-      if (t->home.load_relaxed() == home) return;
+      if (t->home.read_relaxed() == home) return;
       home->timers.lock.release();
     }
   }

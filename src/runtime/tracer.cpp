@@ -20,7 +20,7 @@ run_trace* all_traces = nullptr;  // [stw] null: off
 template <class F>
 void for_each_processor(F f) {
   detail::lock_guard guard(sched.lock);
-  const std::uint32_t procs = sched.made_procs.load_relaxed();  // only this thread changes it
+  const std::uint32_t procs = sched.made_procs.read_relaxed();  // only this thread changes it
   for (std::uint32_t i = 0; i < procs; ++i) f(&sched.processors[i]);
 }
 
@@ -29,7 +29,7 @@ void switch_on(void* traces) {
   raise_on_all_machines(parts::border::traced);
   for_each_processor([](processor* p) {
     p->trace = trace_of(p->id);
-    const machine* m = p->m.load_relaxed();  // it is shut out
+    const machine* m = p->m.read_relaxed();  // it is shut out
     if (m != nullptr && m->g != nullptr) trace_begin(p, m, m->g);
   });
 }

@@ -99,7 +99,7 @@ class trimmer {
   // Null at the end of a round.
   goroutine* next() noexcept {
     if (slab_ == nullptr) {
-      slab_ = first_slab();
+      slab_ = slabs.newest();
       place_ = 0;
     }
     if (slab_ != nullptr && place_ == slab_records) {

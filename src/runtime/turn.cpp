@@ -95,7 +95,7 @@ void release_interrupted() noexcept {
     g->bound_to->border.raise(parts::border::lost);
     g->bound_to->note.wake();
   }
-  sched.may_have_strays.exchange_acq_rel(true, "ST-1");
+  sched.new_strays.add(1);
 }
 
 }  // namespace sley::rt

@@ -44,7 +44,7 @@ constexpr std::int64_t signal_again_ns = 1'000'000;
 
 // A processor that its machine does not use now, and will not before start_the_world().
 bool hold(processor* p) noexcept {
-  machine* m = p->m.load_acquire("PM-1");  // looked at again once its border is closed
+  machine* m = p->m.read();  // looked at again once its border is closed
   if (m == nullptr || held[p->id].m != nullptr) return false;
   const std::uint32_t call = m->border.call();
   // Without membarrier only those in announced calls can be shut out; others get a signal.
@@ -61,10 +61,10 @@ void stop_the_world() noexcept {
     detail::lock_guard guard(sched.lock);
     sched.gate.stop();
   }
-  for (machine* m = sched.machines.load_acquire("SC-1"); m != nullptr; m = m->next_all) {
+  for (machine* m : sched.machines) {
     m->border.raise(parts::border::stop);
   }
-  const std::uint32_t procs = sched.procs.load_acquire("PC-1");
+  const std::uint32_t procs = sched.procs.read();
   std::uint32_t held_count = 0;
   std::int64_t signal_at_ns = 0;
   for (;;) {  // ends: each machine leaves the runtime, or comes by
@@ -74,7 +74,7 @@ void stop_the_world() noexcept {
     if (!detail::barriers_are_symmetric || platform::now_ns() < signal_at_ns) continue;
     signal_at_ns = platform::now_ns() + signal_again_ns;
     for (std::uint32_t i = 0; i < procs; ++i) {
-      machine* m = sched.processors[i].m.load_acquire("PM-1");
+      machine* m = sched.processors[i].m.read();
       if (m == nullptr || held[i].m != nullptr) continue;
       m->border.raise(parts::border::give);
       interrupt(m, true);
@@ -97,14 +97,14 @@ void start_the_world() noexcept {
 }
 
 void construct_processors(std::uint32_t count) noexcept {
-  std::uint32_t made = sched.made_procs.load_relaxed();  // written by this thread only
+  std::uint32_t made = sched.made_procs.read_relaxed();  // written by this thread only
   for (; made < count; ++made) {
     auto* p = ::new (sched.processors + made) processor;
     p->id = made;
     p->random = base::random(platform::seed() + made);
     p->trace = trace_of(made);
   }
-  sched.made_procs.store_release(made, "PC-1");
+  sched.made_procs.publish(made);
 }
 
 void add_processor(std::uint32_t id) noexcept {
@@ -141,18 +141,18 @@ void remove_processor(std::uint32_t id) noexcept {
 }
 
 void set_procs(std::uint32_t procs) noexcept {
-  const std::uint32_t before = sched.procs.load_acquire("PC-1");
+  const std::uint32_t before = sched.procs.read();
   construct_processors(procs);
   // Backwards: the last one's goroutines are behind all others', and the first new one is first.
   for (std::uint32_t id = before; id-- > procs;) remove_processor(id);
   for (std::uint32_t id = procs; id-- > before;) add_processor(id);
   sched.order.reset(procs);
   sched.gate.set_procs(procs);
-  sched.procs.store_release(procs, "PC-1");
+  sched.procs.publish(procs);
 }
 
 void resize(std::uint32_t procs) noexcept {
-  if (procs == sched.procs.load_acquire("PC-1")) return;
+  if (procs == sched.procs.read()) return;
   stop_the_world();
   set_procs(procs);
   start_the_world();
@@ -180,16 +180,21 @@ world_request* take_request() noexcept {
   return r;
 }
 
+// sysmon itself is moved about, see spread.cpp.
+std::uint32_t automatic_procs() noexcept {
+  return platform::automatic_procs(sched.template_thread_id.load_relaxed());
+}
+
 // Somebody waits in set_max_procs().
 struct resize_request : world_request {
   explicit resize_request(int n) noexcept : world_request{&resize_request::serve}, wanted(n) {}
 
   static void serve(world_request* request) noexcept {
     auto* r = static_cast<resize_request*>(request);
-    r->before = static_cast<int>(sched.procs.load_acquire("PC-1"));
+    r->before = static_cast<int>(sched.procs.read());
     follows_limits = r->wanted <= 0;
     const auto most = static_cast<int>(max_processors);
-    resize(follows_limits ? platform::automatic_procs()
+    resize(follows_limits ? automatic_procs()
                           : static_cast<std::uint32_t>(std::min(r->wanted, most)));
   }
 
@@ -230,7 +235,7 @@ void with_world_stopped(void (*f)(void*), void* arg) noexcept {
 }
 
 void follow_automatic_procs() noexcept {
-  if (follows_limits) resize(platform::automatic_procs());
+  if (follows_limits) resize(automatic_procs());
 }
 
 }  // namespace sley::rt

@@ -1,8 +1,8 @@
 #include "sync/misuse.hpp"
 
-#include <sley/detail/atomic.hpp>
 #include <sley/goroutine_local.hpp>
 
+#include "base/published.hpp"
 #include "runtime/sched_state.hpp"
 
 #include <algorithm>
@@ -24,17 +24,17 @@ struct shared_locks {
 };
 
 // Made by the first who needs it and never destroyed, as objects with static storage may be
-// unlocked late. (No static of a function: in a simulation two threads may come to make that.)
-//   MU-1  It is complete before others find it: cas_acq_rel and load_acquire in mine. What one
-//         goroutine has in it is nobody else's matter, so that this orders nothing that a sanitizer
-//         is to judge.
-detail::atomic<goroutine_local<shared_locks>*> locks_of_all;  // [atomic MU-1]
+// unlocked late. (No static of a function: in a simulation two threads may come to make that.) What
+// one goroutine has in it is nobody else's matter, so that this orders nothing that a sanitizer is
+// to judge.
+base::published<goroutine_local<shared_locks>*> locks_of_all;
 
 shared_locks& mine() {
-  goroutine_local<shared_locks>* all = locks_of_all.load_acquire("MU-1");
+  goroutine_local<shared_locks>* all = locks_of_all.read();
   if (all == nullptr) {
     auto made = std::make_unique<goroutine_local<shared_locks>>();
-    if (locks_of_all.cas_acq_rel(all, made.get(), "MU-1")) all = made.release();
+    all = locks_of_all.publish_first(made.get());
+    if (all == made.get()) made.release();
   }
   return all->get();
 }

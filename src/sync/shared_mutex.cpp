@@ -308,7 +308,7 @@ void shared_mutex::close_slots() noexcept {
 }
 
 bool shared_mutex::is_any_slot_taken() const noexcept {
-  const std::uint32_t procs = rt::sched.made_procs.load_acquire("PC-1");
+  const std::uint32_t procs = rt::sched.made_procs.read();
   for (std::uint32_t i = 0; i < procs; ++i) {
     if (rt::sched.processors[i].readers.has(mark())) return true;
   }

@@ -15,7 +15,7 @@ inline bool can_spin() noexcept {
   const rt::processor* p = rt::current_machine()->p;
   if (p == nullptr || rt::has_local_work(p)) return false;
   const std::uint32_t resting = rt::sched.gate.idle() + rt::sched.gate.searching();
-  return resting + 1 < rt::sched.procs.load_relaxed();
+  return resting + 1 < rt::sched.procs.read_relaxed();
 }
 
 }  // namespace sley::sync

@@ -154,7 +154,8 @@ inline void timer_ref::check_not_moved_from() const {
 timer_ref::~timer_ref() {
   if (channel_.core() != nullptr) {
     rt::inside inside;
-    rt::remove_timer(channel_.core()->timer);
+    rt::timer_hold hold(channel_.core()->timer);
+    sync::stop_and_drain(channel_.core()->timer, hold);
   }
   if (function_ != nullptr) function_->release();
 }

@@ -3,6 +3,7 @@
 // number of times is the eventfd that ends a sleep in epoll: a wake stays until a sleep has seen
 // it. A poller that sleeps although an earlier timer is armed is a deadlock here: nobody else will
 // wake it.
+#include "parts/claim.hpp"
 #include "parts/note.hpp"
 
 #include "model/model.hpp"
@@ -20,7 +21,7 @@ struct poll_suite : model::suite<Derived, Threads> {
   static constexpr bool has_barriers = true;
 
   detail::atomic<std::int64_t> first_ns[2];  // of two processors' heaps
-  detail::atomic<bool> has_poller;
+  parts::claim poller;
   detail::atomic<std::int64_t> poll_until_ns;
   parts::note breaker;
   detail::plain<int> sleeping;  // touched by the one poller
@@ -32,11 +33,6 @@ struct poll_suite : model::suite<Derived, Threads> {
 
   std::int64_t earliest_timer() {
     return std::min(first_ns[0].load_relaxed(), first_ns[1].load_relaxed());
-  }
-
-  bool claim_poller() {
-    bool expected = false;
-    return !has_poller.load_relaxed() && has_poller.cas_acq_rel(expected, true, "PL-2");
   }
 
   std::int64_t publish_sleep(std::int64_t until_ns) {
@@ -54,12 +50,7 @@ struct poll_suite : model::suite<Derived, Threads> {
     breaker.restart();
     poll_until_ns.store_relaxed(0);
     sleeping.set(0);
-    give_up_poller();
-  }
-
-  void give_up_poller() {
-    bool expected = true;
-    has_poller.cas_acq_rel(expected, false, "PL-2");
+    poller.give_back();
   }
 
   // Where nobody polls yet, whoever begins to will look at the timer.
@@ -85,7 +76,7 @@ struct arming_races_with_polling : poll_suite<arming_races_with_polling, 2> {
       arm(soon_ns);
     } else {
       const std::int64_t until = earliest_timer();
-      RL_ASSERT(claim_poller());
+      RL_ASSERT(poller.try_take());
       sleep_as_poller(until, false);
     }
   }
@@ -103,20 +94,20 @@ struct a_late_wake_is_not_lost : poll_suite<a_late_wake_is_not_lost, 2> {
     } else {
       for (const bool ends_by_itself : {true, false}) {
         const std::int64_t until = earliest_timer();
-        RL_ASSERT(claim_poller());
+        RL_ASSERT(poller.try_take());
         sleep_as_poller(until, ends_by_itself);
       }
     }
   }
 };
 
-// PL-2. Whoever polls next does so after the one before.
+// CL-1. Whoever polls next does so after the one before.
 struct one_poller_at_a_time : poll_suite<one_poller_at_a_time, 2> {
   static constexpr const char* name = "one_poller_at_a_time";
   static constexpr int bound = 4;
 
   void thread(unsigned) {
-    if (claim_poller()) sleep_as_poller(earliest_timer(), true);
+    if (poller.try_take()) sleep_as_poller(earliest_timer(), true);
   }
 };
 
@@ -180,7 +171,7 @@ struct arming_races_with_dozing : doze_suite<arming_races_with_dozing> {
       first_ns[1].store_relaxed(soon_ns);
       timer_armed(soon_ns);
     } else {
-      RL_ASSERT(claim_poller());
+      RL_ASSERT(poller.try_take());
       RL_ASSERT(doze_once(late_ns) != doze_end::needed);
     }
   }
@@ -197,7 +188,7 @@ struct the_last_to_rest_races_with_dozing : doze_suite<the_last_to_rest_races_wi
       detail::heavy_barrier("WG-1");  // of give_up_p
       wake_dozing_poller();
     } else {
-      RL_ASSERT(claim_poller());
+      RL_ASSERT(poller.try_take());
       RL_ASSERT(doze_once(late_ns) != doze_end::needed);
     }
   }
@@ -217,7 +208,7 @@ struct work_comes_at_the_deadline : doze_suite<work_comes_at_the_deadline> {
       next_p.set(1);
       note.wake();
     } else {
-      RL_ASSERT(claim_poller());
+      RL_ASSERT(poller.try_take());
       const doze_end end = doze_once(soon_ns);
       RL_ASSERT(end == doze_end::needed || !is_given.load_relaxed());
     }
@@ -237,8 +228,8 @@ int main(int argc, char** argv) {
                       {{"PL-1", arming_races_with_polling::name},
                        {"PL-1@timer_armed", arming_races_with_polling::name},
                        {"PL-1@publish_sleep", arming_races_with_polling::name},
-                       {"PL-2"},
-                       {"PL-2@claim_poller"},
-                       {"PL-2@give_up_poller"}})
+                       {"CL-1"},
+                       {"CL-1@try_take"},
+                       {"CL-1@give_back"}})
       .run(argc, argv);
 }

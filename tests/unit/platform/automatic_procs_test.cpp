@@ -51,10 +51,10 @@ TEST(automatic_procs, what_is_no_quota_is_no_limit) {
 }
 
 TEST(automatic_procs, this_system_gives_some) {
-  const std::uint32_t procs = sley::platform::automatic_procs();
+  const std::uint32_t procs = sley::platform::automatic_procs(0);
   EXPECT_GE(procs, 1U);
   EXPECT_LE(procs, static_cast<std::uint32_t>(sley::platform::available_cpus()));
-  EXPECT_EQ(sley::platform::automatic_procs(), procs);
+  EXPECT_EQ(sley::platform::automatic_procs(0), procs);
 }
 
 }  // namespace

@@ -296,7 +296,7 @@ TEST(os_threads, a_thread_is_moved_off_a_cpu_and_may_run_everywhere_afterwards) 
   while (place != nullptr && moves < 100 && std::chrono::steady_clock::now() < end) {
     platform::cpu_set taken;
     taken.add(*static_cast<const volatile std::uint32_t*>(place.load()));
-    EXPECT_TRUE(platform::move_thread(id, taken));
+    EXPECT_TRUE(platform::move_thread(id, taken, id));
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
   EXPECT_TRUE(place == nullptr || moves >= 100) << moves;
@@ -304,7 +304,13 @@ TEST(os_threads, a_thread_is_moved_off_a_cpu_and_may_run_everywhere_afterwards) 
   EXPECT_TRUE(CPU_EQUAL(&before, &after));
   platform::cpu_set all;
   EXPECT_GT(platform::allowed_cpus(id, all), 0);
-  EXPECT_FALSE(platform::move_thread(id, all)) << "nowhere to go";
+  EXPECT_FALSE(platform::move_thread(id, all, id)) << "nowhere to go";
+  EXPECT_TRUE(spin_until([] {
+    platform::cpu_set here;
+    const int cpu = sched_getcpu();
+    here.add(static_cast<std::uint32_t>(cpu));
+    return platform::move_thread(0, here, 0) && sched_getcpu() != cpu;
+  })) << "the calling thread";
   is_over = true;
   computes.join();
 }

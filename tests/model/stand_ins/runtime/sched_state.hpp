@@ -7,7 +7,7 @@ namespace sley::rt {
 
 struct sched_state {
   struct {
-    std::uint32_t load_acquire(detail::order_label) const { return machine_count; }
+    std::uint32_t read() const { return machine_count; }
   } made_procs;
   struct {
     processor& operator[](std::uint32_t i) const { return machines[i].permit; }

@@ -1,0 +1,159 @@
+// Who is told that something is there finds it complete: base::published, and the small parts that
+// many protocols of the runtime are made of, parts::registry, parts::claim and parts::pending_bits.
+#include "base/published.hpp"
+#include "parts/claim.hpp"
+#include "parts/pending_bits.hpp"
+#include "parts/registry.hpp"
+
+#include "model/model.hpp"
+
+using namespace sley;
+
+namespace {
+
+// What is read is complete, also what had been published before it.
+struct what_is_published_is_complete : model::suite<what_is_published_is_complete, 2> {
+  static constexpr const char* name = "what_is_published_is_complete";
+  static constexpr int bound = 3;
+
+  detail::plain<int> things[2];
+  base::published<std::uint32_t> count;
+
+  void thread(unsigned index) {
+    if (index == 0) {
+      for (std::uint32_t i = 0; i < 2; ++i) {
+        things[i].set(1);
+        count.publish(i + 1);
+      }
+    } else {
+      const std::uint32_t n = count.read();
+      for (std::uint32_t i = 0; i < n; ++i) RL_ASSERT(things[i].get() == 1);
+    }
+  }
+};
+
+struct the_first_stays : model::suite<the_first_stays, 3> {
+  static constexpr const char* name = "the_first_stays";
+
+  detail::plain<int> things[2];
+  base::published<detail::plain<int>*> one;
+
+  void thread(unsigned index) {
+    detail::plain<int>* found = one.read();
+    if (found == nullptr && index < 2) {
+      things[index].set(1);
+      found = one.publish_first(&things[index]);
+    }
+    RL_ASSERT(found == nullptr || (found->get() == 1 && found == one.read()));
+  }
+};
+
+struct record {
+  detail::plain<int> value;
+  record* next = nullptr;
+};
+
+// Two are added one at a time, which a claim sees to. Who walks meets complete records, the newest
+// first.
+struct who_walks_meets_complete_records : model::suite<who_walks_meets_complete_records, 3> {
+  static constexpr const char* name = "who_walks_meets_complete_records";
+
+  record records[2];
+  parts::registry<record, &record::next> all;
+  parts::claim adding;
+
+  void thread(unsigned index) {
+    if (index == 2) {
+      int met = 0;
+      for (record* r : all) met += r->value.get();
+      RL_ASSERT(met == 0 || met == 1 || met == 2);
+    } else if (adding.try_take()) {
+      records[index].value.set(1);
+      all.add(&records[index]);
+      adding.give_back();
+    }
+  }
+
+  void after() {
+    int met = 0;
+    for (record* r : all) met += r->value.get();
+    RL_ASSERT(met >= 1);  // one may find the claim taken
+  }
+};
+
+struct one_at_a_time_has_it : model::suite<one_at_a_time_has_it, 3> {
+  static constexpr const char* name = "one_at_a_time_has_it";
+  static constexpr int bound = 3;
+
+  parts::claim it;
+  detail::plain<int> done;
+  int tried[3] = {};
+
+  void thread(unsigned index) {
+    if (!it.try_take()) return;
+    RL_ASSERT(it.is_taken());
+    done.set(done.get() + 1);
+    ++tried[index];
+    it.give_back();
+  }
+
+  void after() {
+    RL_ASSERT(done.get() == tried[0] + tried[1] + tried[2] && done.get() >= 1);
+    RL_ASSERT(it.try_take());
+  }
+};
+
+// Two add a bit each; two take them. Each bit is taken once, and what was done before is seen.
+struct each_bit_is_taken_once : model::suite<each_bit_is_taken_once, 4> {
+  static constexpr const char* name = "each_bit_is_taken_once";
+
+  parts::pending_bits bits;
+  detail::plain<int> things[2];
+
+  void take() {
+    const std::uint64_t taken = bits.take();
+    for (int i = 0; i < 2; ++i) {
+      if ((taken >> i & 1) != 0) things[i].set(things[i].get() + 1);
+    }
+  }
+
+  void thread(unsigned index) {
+    if (index < 2) {
+      things[index].set(1);
+      bits.add(std::uint64_t{1} << index);
+    } else {
+      if (bits.is_any()) take();
+    }
+  }
+
+  void after() {
+    take();
+    for (const detail::plain<int>& thing : things) RL_ASSERT(thing.get() == 2);
+  }
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return model::model("published",
+                      {model::scenario_of<what_is_published_is_complete>(),
+                       model::scenario_of<the_first_stays>(),
+                       model::scenario_of<who_walks_meets_complete_records>(),
+                       model::scenario_of<one_at_a_time_has_it>(),
+                       model::scenario_of<each_bit_is_taken_once>()},
+                      {{"PB-1"},
+                       {"PB-1@publish"},
+                       {"PB-1@publish_first"},
+                       {"PB-1@publish_first.acquire"},
+                       {"PB-1@publish_first.release"},
+                       {"PB-1@read"},
+                       {"CL-1"},
+                       {"CL-1@try_take"},
+                       {"CL-1@give_back"},
+                       {"PN-1"},
+                       {"PN-1@add"},
+                       {"PN-1@add.release"},
+                       {"PN-1@take"},
+                       {"PN-1@take.acquire"}})
+      .run(argc, argv);
+}
