@@ -62,6 +62,13 @@ class global_queue {
     return element;
   }
 
+  // What `look` makes of the first, which nobody takes meanwhile; if there is none, of null.
+  template <class Look>
+  auto look_at_first(Look look) const noexcept {
+    detail::lock_guard guard(lock_);
+    return look(elements_.is_empty() ? nullptr : elements_.front());
+  }
+
   // The first that `wanted` says yes to; null if there is none.
   template <class Predicate>
   T* pop_first(Predicate wanted) noexcept {

@@ -29,6 +29,7 @@ class note {
       if (deadline_ns != platform::forever && platform::monotonic_ns() >= deadline_ns) {
         return !give_up();
       }
+      look_out();
     }
     return true;
   }
@@ -36,6 +37,12 @@ class note {
   // Wakes the sleeper, or lets the next sleep() return at once. At most once until clear().
   void wake() noexcept {
     if (word_.exchange_acq_rel(signalled, "NT-1") == sleeping) platform::futex_wake(word_, 1);
+  }
+
+  // A wake is about to come: whoever sleeps looks out for it on its CPU, and sleeps on if it does
+  // not come soon. A system call, if somebody sleeps. Any thread, at any time.
+  void nudge() noexcept {
+    if (word_.load_relaxed() == sleeping) platform::futex_wake(word_, 1);
   }
 
   // For a note that may be woken any number of times: makes it ready for another round; what a wake
@@ -49,6 +56,14 @@ class note {
   static constexpr std::uint32_t empty = 0;
   static constexpr std::uint32_t signalled = 1;
   static constexpr std::uint32_t sleeping = 2;
+
+  // After it was nudged, or a signal came.
+  void look_out() const noexcept {
+    for (int looks = platform::looks_after_nudge; looks > 0; --looks) {
+      if (word_.load_relaxed() != sleeping) return;
+      for (int pauses = platform::pauses_between_tries; pauses > 0; --pauses) detail::cpu_relax();
+    }
+  }
 
   // The sleeper stops waiting; false if it was woken after all.
   bool give_up() noexcept {

@@ -15,6 +15,7 @@ namespace sley::platform {
 // A second look would only repeat the first, for every schedule is tried.
 inline constexpr int tries_before_sleep = 1;
 inline constexpr int pauses_between_tries = 1;
+inline constexpr int looks_after_nudge = 1;
 
 // Made anew by each execution of a model, which names it in `kernel`.
 struct model_kernel {

@@ -5,7 +5,6 @@
 #include <sley/detail/lock.hpp>
 
 #include "base/check.hpp"
-#include "platform/placement.hpp"
 
 #include <fcntl.h>
 #include <linux/membarrier.h>
@@ -13,7 +12,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <charconv>
 
@@ -24,12 +22,6 @@
 namespace sley::platform {
 
 void end_process(int status) noexcept { _exit(status); }
-
-int available_cpus(std::int32_t thread_id) noexcept {
-  cpu_set allowed;
-  allowed_cpus(thread_id, allowed);
-  return std::max(allowed.size(), 1);
-}
 
 // ---- memory ----
 

@@ -170,6 +170,21 @@ bool interrupt(machine* m, bool even_asleep) noexcept {
   return is_sent;
 }
 
+// As find_heir, but nobody is taken out. On busy CPUs it would get in the way of who has to stop.
+void nudge_heir(const processor* p) noexcept {
+  const std::uint32_t busy = sched.procs.read_relaxed() - sched.gate.idle();
+  const int cpus = platform::available_cpus(sched.template_thread_id.load_relaxed());
+  if (busy >= static_cast<std::uint32_t>(cpus)) return;
+  if (!has_local_work(p)) {
+    machine* owner = sched.queue.look_at_first([](const goroutine* g) {
+      return g != nullptr && waits_on_its_thread(g) ? g->bound_to : nullptr;
+    });
+    if (owner != nullptr) return owner->note.nudge();
+  }
+  detail::lock_guard guard(sched.lock);
+  if (sched.idle_machines != nullptr) sched.idle_machines->note.nudge();
+}
+
 // ---- machines that run a goroutine without a processor ----
 
 namespace {

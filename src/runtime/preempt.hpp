@@ -11,6 +11,10 @@ void install_preemption() noexcept;  // at boot
 // (the call would return EINTR) it is asleep. True if one is under way now.
 bool interrupt(machine* m, bool even_asleep = false) noexcept;
 
+// [sysmon] The processor is about to be given up: who gets it looks out for that on a CPU that has
+// nothing else to do, for to wake up there takes longer than all the rest.
+void nudge_heir(const processor* p) noexcept;
+
 // [sysmon] The machine runs its goroutine without a processor from now on. sysmon watches those:
 // who then computes is stopped until it is its turn.
 void add_stray(machine* m) noexcept;

@@ -133,7 +133,7 @@ bool has_run_since_flag(const machine* m, const seen& s) noexcept {
 }
 
 // The time slice is over: the flag first, then the signal. Returns when to look again.
-std::int64_t preempt(machine* m, seen& s, std::int64_t now_ns) noexcept {
+std::int64_t preempt(const processor* p, machine* m, seen& s, std::int64_t now_ns) noexcept {
   m->border.raise(border::preempt);
   if (!std::exchange(s.is_flagged, true)) {
     s.flag_cpu_ns = platform::thread_cpu_ns(m->thread_id.load_relaxed());
@@ -142,7 +142,9 @@ std::int64_t preempt(machine* m, seen& s, std::int64_t now_ns) noexcept {
   if (!debug_options().async_preempt) return now_ns + signal_after_ns;
   if (!has_run_since_flag(m, s)) return now_ns + 10 * signal_after_ns;
   if (sched.idle_machine_count.load_relaxed() == 0) request_thread();  // who would go on?
-  return now_ns + (interrupt(m) ? settled_after_ns : signal_after_ns);
+  if (!interrupt(m)) return now_ns + signal_after_ns;
+  nudge_heir(p);
+  return now_ns + settled_after_ns;
 }
 
 // It has done something since the last look, or is seen for the first time.
@@ -180,7 +182,7 @@ std::int64_t watch_slice(const processor* p, machine* m, seen& s, std::int64_t n
   const std::int64_t end_ns = s.slice_from_ns + slice_ns;
   const std::int64_t soon_ns = now_ns + slice_ns / looks_per_slice;
   if (is_work_waiting(p))
-    return now_ns < end_ns ? std::min(end_ns, soon_ns) : preempt(m, s, now_ns);
+    return now_ns < end_ns ? std::min(end_ns, soon_ns) : preempt(p, m, s, now_ns);
   // Nobody waits so far. Who is woken by a timer will; others wait for the next look.
   return now_ns < end_ns ? end_ns : std::max(earliest_timer(), soon_ns);
 }

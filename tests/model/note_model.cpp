@@ -102,6 +102,27 @@ struct a_restart_loses_no_wake : model::suite<a_restart_loses_no_wake, 3> {
   }
 };
 
+// Somebody expects a wake, at any time: the sleeper looks out for it, and sleeps on till it comes.
+struct a_nudge_is_no_wake : model::suite<a_nudge_is_no_wake, 3> {
+  static constexpr const char* name = "a_nudge_is_no_wake";
+  static constexpr int bound = 4;
+
+  parts::note note;
+  detail::plain<int> value;
+
+  void thread(unsigned index) {
+    if (index == 0) {
+      value.set(1);
+      note.wake();
+    } else if (index == 1) {
+      note.nudge();
+    } else {
+      RL_ASSERT(note.sleep());
+      RL_ASSERT(value.get() == 1);
+    }
+  }
+};
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -109,7 +130,8 @@ int main(int argc, char** argv) {
                       {model::scenario_of<a_wake_hands_over_what_was_done>(),
                        model::scenario_of<a_note_is_used_again>(),
                        model::scenario_of<a_deadline_loses_no_wake>(),
-                       model::scenario_of<a_restart_loses_no_wake>()},
+                       model::scenario_of<a_restart_loses_no_wake>(),
+                       model::scenario_of<a_nudge_is_no_wake>()},
                       {{"NT-1"},
                        {"NT-1@sleep"},
                        {"NT-1@wake"},

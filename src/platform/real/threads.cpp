@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <csignal>
@@ -62,6 +63,12 @@ void futex_wake(std::uint32_t* word, int count) noexcept {
 }
 
 // ---- threads ----
+
+int available_cpus(std::int32_t thread_id) noexcept {
+  cpu_set allowed;
+  allowed_cpus(thread_id, allowed);
+  return std::max(allowed.size(), 1);
+}
 
 namespace {
 
