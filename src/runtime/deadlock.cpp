@@ -31,7 +31,7 @@ struct account {
 
 bool is_anything_to_come() noexcept {
   return !is_everybody_idle() || sched.stackless_count.load_relaxed() != 0 ||
-         sched.gate.is_halted() || sched.thread_wanted.load_relaxed() || is_anything_queued() ||
+         sched.gate.is_halted() || sched.thread_requests.is_any_coming() || is_anything_queued() ||
          earliest_timer() != never || is_anybody_in_io() || is_world_request_pending() ||
          is_dump_requested();
 }

@@ -58,13 +58,15 @@ bool start_machine(processor* p) noexcept {
 }
 
 // Nobody is to have it at once. Its queue is looked at by everybody who searches.
-void make_idle(processor* p) noexcept {
+void make_idle(processor* p, bool has_work) noexcept {
   sched.lock.acquire();
   push_idle(p);
   const bool is_halted = sched.gate.go_idle(false);
   sched.lock.release();
-  detail::heavy_barrier("WG-1");  // WG-1: between saying so and looking once more
   if (is_halted) return;
+  // Who searches then looks at all that follows when it goes idle, and has the barrier for it.
+  if (has_work) return wake_if_needed();
+  detail::heavy_barrier("WG-1");  // WG-1: between saying so and looking once more
   if (is_anything_queued()) wake_if_needed();
   see_to_polling();                                // who had it has not looked for events
   timer_armed(p->timers.first_ns.load_relaxed());  // as above
@@ -75,7 +77,7 @@ void make_idle(processor* p) noexcept {
 void hand_off_p(processor* p) noexcept {
   const bool has_work = has_local_work(p) || !sched.queue.is_empty();
   if (has_work && !sched.gate.is_halted() && start_machine(p)) return;
-  make_idle(p);
+  make_idle(p, has_work);
 }
 
 bool take_idle_p(machine* m) noexcept {

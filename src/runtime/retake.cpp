@@ -29,6 +29,8 @@ constexpr std::int64_t take_after_ns = 20'000;
 // A processor is taken from a sleeper after this time even if nothing waits for it: then sysmon may
 // rest itself.
 constexpr std::int64_t take_anyway_ns = 10'000'000;
+// So many threads are made at the same time at most: while one begins to run, the next is made.
+constexpr std::uint32_t threads_at_once = 3;
 // After the flag is raised, a goroutine that comes by at the border has so long before the signal.
 constexpr std::int64_t signal_after_ns = 50'000;
 // So long after a signal the next goroutine runs. To look sooner would be to take the CPU from the
@@ -62,12 +64,14 @@ bool is_wanted(const processor* p) noexcept {
   return is_work_waiting(p);
 }
 
-// The machine does not have it any more.
+// The machine does not have it any more. The next one that blocks should not have to wait until a
+// thread has been made. Where all that was seen is calls that last, several will.
 void pass_on(processor* p) noexcept {
+  const bool will_more_block = last_look[p->id].calls_last && is_work_waiting(p);
   sched.retakes.add_relaxed(1);
   hand_off_p(p);
-  // The next one that blocks should not have to wait until a thread has been made.
-  if (sched.idle_machine_count.load_relaxed() == 0) request_thread();
+  if (sched.idle_machine_count.load_relaxed() != 0) return;
+  request_threads(will_more_block ? threads_at_once : 1);
 }
 
 // Takes the processor away, if the machine still is in this call.
@@ -141,7 +145,7 @@ std::int64_t preempt(const processor* p, machine* m, seen& s, std::int64_t now_n
   }
   if (!debug_options().async_preempt) return now_ns + signal_after_ns;
   if (!has_run_since_flag(m, s)) return now_ns + 10 * signal_after_ns;
-  if (sched.idle_machine_count.load_relaxed() == 0) request_thread();  // who would go on?
+  if (sched.idle_machine_count.load_relaxed() == 0) request_threads();  // who would go on?
   if (!interrupt(m)) return now_ns + signal_after_ns;
   nudge_heir(p);
   return now_ns + settled_after_ns;

@@ -12,6 +12,7 @@
 #include "parts/pending_bits.hpp"
 #include "parts/registry.hpp"
 #include "parts/stack_pool.hpp"
+#include "parts/thread_requests.hpp"
 #include "parts/wake_gate.hpp"
 #include "runtime/goroutine.hpp"
 #include "runtime/machine.hpp"
@@ -69,12 +70,8 @@ struct sched_state {
   detail::atomic<machine*> dozing_poller;  // changed under lock; read as a figure
 
   // Threads, see threads.cpp.
-  //   TH-1  A thread was asked for, and more work comes before it is there: exchange_acq_rel to
-  //         true in request_thread, and the new thread's exchange_acq_rel to false, a heavy
-  //         barrier, and its look at all queues <-> work, a light barrier (WG-1), and load_relaxed
-  //         in wake_p.
-  detail::atomic<bool> thread_wanted;  // [atomic TH-1]
-  parts::note template_note;           // wakes the template thread
+  parts::thread_requests thread_requests;
+  parts::note template_note;  // wakes the template thread, any number of times
   // 0: it has not begun. Where it may run, all the others may: nobody moves it.
   detail::atomic<std::int32_t> template_thread_id;
   detail::atomic<std::uint32_t> thread_limit{10'000};  // relaxed: a fuse

@@ -165,7 +165,9 @@ std::int64_t earliest_timer() noexcept;  // of all processors; `never` if there 
 
 // ---- threads.cpp: where threads come from, and where they end ----
 void start_template_thread() noexcept;  // at boot
-void request_thread() noexcept;         // one more is to come; no waiting, no lock of libc
+// One more is to come, unless as many as `most` are on their way; close to the limit no two at the
+// same time. No waiting, no lock of libc.
+void request_threads(std::uint32_t most = 1) noexcept;
 void retire_threads(std::uint32_t count) noexcept;  // [sysmon] as many idle ones end
 
 // ---- sysmon.cpp, retake.cpp, preempt.cpp: nobody stalls the others ----

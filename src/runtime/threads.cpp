@@ -57,9 +57,8 @@ void machine_main(void* arg) {
   platform::adopt_thread_stack(m->fiber);
   m->thread_exceptions = platform::thread_exception_state();
   attach_thread(m);
-  sched.thread_wanted.exchange_acq_rel(false, "TH-1");
-  detail::heavy_barrier("TH-1");  // TH-1: what was queued before is seen by the look at all queues
-  take_up_search(m);
+  sched.thread_requests.arrive();
+  take_up_search(m);  // TH-1: under the scheduler's lock
   schedule(m);
   end_machine(m);
 }
@@ -117,8 +116,8 @@ void template_main(void*) {
   sched.template_thread_id.store_relaxed(platform::current_thread_id());
   for (;;) {
     sched.template_note.sleep();
-    sched.template_note.clear();  // no other wake comes before the thread that was wanted
-    make_thread();
+    sched.template_note.restart();
+    while (sched.thread_requests.take()) make_thread();
   }
 }
 
@@ -129,8 +128,10 @@ void start_template_thread() noexcept {
   if (error != 0) report_no_thread(error);
 }
 
-void request_thread() noexcept {
-  if (!sched.thread_wanted.exchange_acq_rel(true, "TH-1")) sched.template_note.wake();
+void request_threads(std::uint32_t most) noexcept {
+  const std::uint32_t threads = own_threads + sched.machine_count.load_relaxed();
+  if (threads + most > sched.thread_limit.load_relaxed()) most = 1;  // none ahead blows the fuse
+  if (sched.thread_requests.add(most)) sched.template_note.wake();
 }
 
 void retire_threads(std::uint32_t count) noexcept {

@@ -9,7 +9,7 @@ namespace {
 
 // No machine sleeps, and a new one is on its way, which will look at all queues (TH-1).
 bool is_thread_coming() noexcept {
-  return sched.thread_wanted.load_relaxed() && sched.idle_machine_count.load_relaxed() == 0;
+  return sched.thread_requests.is_any_coming() && sched.idle_machine_count.load_relaxed() == 0;
 }
 
 // There is an idle processor and no machine for it. If a goroutine in line has a thread of its own
@@ -27,7 +27,7 @@ bool manage_without_machine(processor* p) noexcept {
     push_idle(p);
     static_cast<void>(sched.gate.go_idle(true));  // TH-1: the new thread looks again
   }
-  request_thread();
+  request_threads();
   return false;
 }
 

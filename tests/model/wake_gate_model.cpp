@@ -5,8 +5,10 @@
 // another machine. Work that waits while all machines sleep is a deadlock.
 //
 // What the lock of the scheduler does there is done here by steps that nothing interrupts but that
-// order nothing either, so that the gate has to do without the lock's orders.
+// order nothing either, so that the gate has to do without the lock's orders. But for one: whoever
+// makes a processor idle after a new thread has found none knows that the thread is there.
 #include "parts/note.hpp"
+#include "parts/thread_requests.hpp"
 #include "parts/wake_gate.hpp"
 
 #include "model/model.hpp"
@@ -29,8 +31,9 @@ struct gate_suite : model::suite<Derived, Threads> {
   detail::atomic<std::uint32_t> queue;            // goroutines that wait
   detail::atomic<std::uint32_t> idle_processors;  // on their list
   detail::atomic<std::uint32_t> idle_machines;    // on theirs
-  detail::atomic<bool> thread_wanted;
+  parts::thread_requests thread_requests;
   detail::atomic<std::uint32_t> taken;
+  detail::atomic<std::uint32_t> lock_order;  // see above
   machine machines[Threads + 4];  // those of threads that were asked for are behind
   unsigned made = 0;
   bool makes_thread[Threads] = {};
@@ -69,6 +72,7 @@ struct gate_suite : model::suite<Derived, Threads> {
   // True if the gate is halted.
   bool push_idle(bool was_searching) {
     const model::one_step locked;
+    lock_order.add_relaxed(1);  // the barrier that follows makes it an acquire
     idle_processors.add_relaxed(1);
     return gate.go_idle(was_searching);
   }
@@ -92,7 +96,7 @@ struct gate_suite : model::suite<Derived, Threads> {
   }
 
   bool is_thread_coming() {
-    return thread_wanted.load_relaxed() && idle_machines.load_relaxed() == 0;
+    return thread_requests.is_any_coming() && idle_machines.load_relaxed() == 0;
   }
 
   void wake_p() {
@@ -106,15 +110,15 @@ struct gate_suite : model::suite<Derived, Threads> {
         return;
       } else {
         push_idle(true);
-        request_thread();
+        request_threads();
         return;
       }
     }
   }
 
-  void request_thread() {
+  void request_threads() {
     if (model::is_left_out("TH-1 ask for a thread")) return;
-    if (!thread_wanted.exchange_acq_rel(true, "TH-1")) makes_thread[rl::thread_index()] = true;
+    if (thread_requests.add(1)) makes_thread[rl::thread_index()] = true;
   }
 
   // A thread that was asked for is played by the thread of the model that asked, once it has
@@ -122,16 +126,22 @@ struct gate_suite : model::suite<Derived, Threads> {
   void run_made_thread() {
     bool& mine = makes_thread[rl::thread_index()];
     while (std::exchange(mine, false)) {
+      RL_ASSERT(thread_requests.take());
       machine& m = machines[Threads + made++];
       RL_ASSERT(&m < std::end(machines));
       machine_main(m);
     }
   }
 
+  bool begin_to_search(machine& m) {
+    const model::one_step locked;
+    lock_order.add_acq_rel(1, "TH-1");
+    return take_up_search(m);
+  }
+
   void machine_main(machine& m) {
-    if (!model::is_left_out("TH-1 clear the flag")) thread_wanted.exchange_acq_rel(false, "TH-1");
-    detail::heavy_barrier("TH-1");
-    const bool has_p = !model::is_left_out("TH-1 take a processor") && take_up_search(m);
+    if (!model::is_left_out("TH-1 arrive")) thread_requests.arrive();
+    const bool has_p = !model::is_left_out("TH-1 take a processor") && begin_to_search(m);
     if (has_p || stop_m(m)) find_runnable(m);
   }
 
@@ -140,6 +150,13 @@ struct gate_suite : model::suite<Derived, Threads> {
     const bool is_halted = push_idle(std::exchange(m.is_searching, false));
     detail::heavy_barrier("WG-1");
     return is_halted;
+  }
+
+  // By who has seen work, and is no machine.
+  void make_idle_beside_work() {
+    push_idle(false);
+    if (model::is_left_out("WG-1 wake somebody beside work")) return;
+    if (gate.wake_needed()) wake_p();
   }
 
   bool take_up_search(machine& m) {
@@ -178,6 +195,10 @@ struct gate_suite : model::suite<Derived, Threads> {
     }
     m.is_searching = false;
     if (gate.found_work() && !model::is_left_out("WG-2 wake the next")) wake_p();
+    run_taken();
+  }
+
+  void run_taken() {
     const std::uint32_t before = taken.add_relaxed(1);
     if (before == 0 && first_submits) submit();
     if (before + 1 < Work) return;
@@ -275,6 +296,31 @@ struct work_comes_while_halted : gate_suite<work_comes_while_halted, 3, 1> {
   }
 };
 
+// A processor is made idle beside work that was seen, without a look afterwards. That work is taken
+// by one who is busy, and who submits more, which the idle processor is there for.
+struct known_work_is_taken_and_more_comes
+    : gate_suite<known_work_is_taken_and_more_comes, 3, 2> {
+  static constexpr const char* name = "known_work_is_taken_and_more_comes";
+  static constexpr int bound = 3;
+
+  void before() {
+    start(2, 0);
+    queue.store_relaxed(1);
+  }
+
+  void thread(unsigned index) {
+    if (index == 0) {
+      if (take_work()) submit();
+      run_taken();
+    } else if (index == 1) {
+      make_idle_beside_work();
+    } else if (stop_m(machines[2])) {
+      find_runnable(machines[2]);
+    }
+    run_made_thread();
+  }
+};
+
 // TH-1. A thread is on its way and no machine sleeps, so the submitter does nothing. When the
 // thread comes there may be no idle processor yet.
 struct a_thread_that_comes_finds_it : gate_suite<a_thread_that_comes_finds_it, 3, 1> {
@@ -283,7 +329,7 @@ struct a_thread_that_comes_finds_it : gate_suite<a_thread_that_comes_finds_it, 3
 
   void before() {
     start(2, 0);
-    thread_wanted.store_relaxed(true);
+    static_cast<void>(thread_requests.add(1) && thread_requests.take());
   }
 
   void thread(unsigned index) {
@@ -293,6 +339,27 @@ struct a_thread_that_comes_finds_it : gate_suite<a_thread_that_comes_finds_it, 3
       machine_main(machines[1]);
     } else {
       find_runnable(machines[2]);
+    }
+    run_made_thread();
+  }
+};
+
+// Likewise, and when the first of two is there the submitter still relies on the second.
+struct the_second_thread_finds_it : gate_suite<the_second_thread_finds_it, 3, 1> {
+  static constexpr const char* name = "the_second_thread_finds_it";
+  static constexpr int bound = 3;
+
+  void before() {
+    start(2, 1);
+    for (int i = 0; i < 2; ++i) RL_ASSERT(thread_requests.add(2) && thread_requests.take());
+    RL_ASSERT(!thread_requests.add(2) && !thread_requests.take());
+  }
+
+  void thread(unsigned index) {
+    if (index == 0) {
+      submit();
+    } else {
+      machine_main(machines[index]);
     }
     run_made_thread();
   }
@@ -320,17 +387,20 @@ int main(int argc, char** argv) {
                        model::scenario_of<who_finds_work_wakes_the_next>(),
                        model::scenario_of<a_claim_that_fails_is_not_forgotten>(),
                        model::scenario_of<work_comes_while_halted>(),
+                       model::scenario_of<known_work_is_taken_and_more_comes>(),
                        model::scenario_of<a_thread_that_comes_finds_it>(),
+                       model::scenario_of<the_second_thread_finds_it>(),
                        model::scenario_of<two_rely_on_one_thread>()},
                       {{"WG-1"},
                        {"WG-1@wake_needed"},
                        {"WG-1@give_up_p"},
                        {"WG-1 wake somebody then", work_comes_while_halted::name},
+                       {"WG-1 wake somebody beside work", known_work_is_taken_and_more_comes::name},
                        {"WG-2 wake the next", who_finds_work_wakes_the_next::name},
                        {"WG-2 claim again", a_claim_that_fails_is_not_forgotten::name},
                        {"TH-1", a_thread_that_comes_finds_it::name},
-                       {"TH-1@machine_main", a_thread_that_comes_finds_it::name},
-                       {"TH-1 clear the flag", two_rely_on_one_thread::name},
+                       {"TH-1@begin_to_search", a_thread_that_comes_finds_it::name},
+                       {"TH-1 arrive", two_rely_on_one_thread::name},
                        {"TH-1 ask for a thread", two_rely_on_one_thread::name},
                        {"TH-1 take a processor", two_rely_on_one_thread::name}})
       .run(argc, argv);

@@ -4,7 +4,7 @@
  * Modelled, step by step: wake_if_needed, wake_p, give_up_p, stop_m and take_up_search of
  * src/runtime/wake.cpp; find_runnable, search and rest of find_runnable.cpp; poll_now,
  * wait_for_events and see_to_polling of poll.cpp; hand_off_p, make_idle and regain_p of
- * hand_off.cpp; request_thread and machine_main of threads.cpp; poll_if_late, help_out and
+ * hand_off.cpp; request_threads and machine_main of threads.cpp; poll_if_late, help_out and
  * announce_rest of sysmon.cpp; the word of src/parts/wake_gate.hpp. What is done under the
  * scheduler's lock is one step.
  *
@@ -57,7 +57,7 @@ byte waiting = 0;       /* goroutines that wait for one */
 byte events = 0;        /* that the kernel has to report */
 bool has_poller = false;
 bool is_polling_now;
-bool thread_wanted = false;
+bool thread_coming = false;
 bool in_call[MACHINES]; /* announced, with its processor */
 byte p_of[MACHINES];
 
@@ -133,7 +133,7 @@ inline wake_p() {
      :: taken != NONE && who != NONE -> note[who]!taken,true; break
      :: else ->
         atomic { is_idle[taken] = true; idle++; searching-- };
-        thread_wanted = true;
+        thread_coming = true;
         break
      fi
   :: else -> break
@@ -146,7 +146,7 @@ inline wake_if_needed() {
   if
   :: may_wake ->
      if
-     :: thread_wanted ->
+     :: thread_coming ->
         if
         :: is_anybody_listed -> wake_p()
         :: else
@@ -194,17 +194,21 @@ inline hand_off_p(processor, found) {
   :: who != NONE -> note[who]!processor,false
   :: else ->
      atomic { is_idle[processor] = true; idle++ };
-     look_again(found);
      if
      :: found -> wake_if_needed()
-     :: else
-     fi;
+     :: else ->
+        look_again(found);
+        if
+        :: found -> wake_if_needed()
+        :: else
+        fi;
 #ifndef NO_SEE_TO_POLLING
-     if
-     :: is_watched != 0 && !has_poller -> wake_if_needed()
-     :: else
-     fi
+        if
+        :: is_watched != 0 && !has_poller -> wake_if_needed()
+        :: else
+        fi
 #endif
+     fi
   fi
 }
 
@@ -218,7 +222,7 @@ proctype machine(byte me; byte first_p; bool is_new) {
 
   if
   :: is_new ->
-     end_unborn: atomic { thread_wanted -> thread_wanted = false };
+     end_unborn: atomic { thread_coming -> thread_coming = false };
      atomic { pop_idle_locked(p) };
      if
      :: p != NONE -> searching++; searches = true
@@ -439,7 +443,7 @@ proctype monitor() {
   end: timeout ->
   /* A thread that was asked for and does not come, for there are no more here. */
   if
-  :: thread_wanted -> goto end_over
+  :: thread_coming -> goto end_over
   :: else
   fi;
   assert(idle == 0 || !is_queued);
