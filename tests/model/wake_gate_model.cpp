@@ -34,7 +34,7 @@ struct gate_suite : model::suite<Derived, Threads> {
   parts::thread_requests thread_requests;
   detail::atomic<std::uint32_t> taken;
   detail::atomic<std::uint32_t> lock_order;  // see above
-  machine machines[Threads + 4];  // those of threads that were asked for are behind
+  machine machines[Threads + 4];             // those of threads that were asked for are behind
   unsigned made = 0;
   bool makes_thread[Threads] = {};
   bool first_submits = false;  // the goroutine that is run first submits another
@@ -298,8 +298,7 @@ struct work_comes_while_halted : gate_suite<work_comes_while_halted, 3, 1> {
 
 // A processor is made idle beside work that was seen, without a look afterwards. That work is taken
 // by one who is busy, and who submits more, which the idle processor is there for.
-struct known_work_is_taken_and_more_comes
-    : gate_suite<known_work_is_taken_and_more_comes, 3, 2> {
+struct known_work_is_taken_and_more_comes : gate_suite<known_work_is_taken_and_more_comes, 3, 2> {
   static constexpr const char* name = "known_work_is_taken_and_more_comes";
   static constexpr int bound = 3;
 
