@@ -170,19 +170,27 @@ bool interrupt(machine* m, bool even_asleep) noexcept {
   return is_sent;
 }
 
-// As find_heir, but nobody is taken out. On busy CPUs it would get in the way of who has to stop.
-void nudge_heir(const processor* p) noexcept {
-  const std::uint32_t busy = sched.procs.read_relaxed() - sched.gate.idle();
-  const int cpus = platform::available_cpus(sched.template_thread_id.load_relaxed());
-  if (busy >= static_cast<std::uint32_t>(cpus)) return;
+namespace {
+
+// As find_heir, but nobody is taken out.
+machine* likely_heir(const processor* p) noexcept {
   if (!has_local_work(p)) {
     machine* owner = sched.queue.look_at_first([](const goroutine* g) {
       return g != nullptr && waits_on_its_thread(g) ? g->bound_to : nullptr;
     });
-    if (owner != nullptr) return owner->note.nudge();
+    if (owner != nullptr) return owner;
   }
   detail::lock_guard guard(sched.lock);
-  if (sched.idle_machines != nullptr) sched.idle_machines->note.nudge();
+  return sched.idle_machines;
+}
+
+}  // namespace
+
+void nudge_heir(const processor* p) noexcept {
+  const std::uint32_t busy = sched.procs.read_relaxed() - sched.gate.idle();
+  const int cpus = platform::available_cpus(sched.template_thread_id.load_relaxed());
+  if (busy >= static_cast<std::uint32_t>(cpus)) return;  // it would be in the way of who is to stop
+  if (machine* m = likely_heir(p)) m->note.nudge();
 }
 
 // ---- machines that run a goroutine without a processor ----
