@@ -25,10 +25,9 @@ struct cpu_quota {
 };
 
 // How many processors the process should have now, by the affinity of this thread of it, 0: the
-// calling one. The first call looks for the cgroup file
-// systems; each call reads a few files of one line, some 10 us for each level of cgroups, so it
-// sees changes at once. Any thread may call it, on a stack of its own: it needs 32 KB at first and
-// 12 KB later, which a goroutine may not have.
+// calling one. The first call looks for the cgroup file systems; each call reads a few files of one
+// line, some 10 us for each level of cgroups, so it sees changes at once. Any thread may call it,
+// on a stack of its own: it needs 32 KB at first and 12 KB later, which a goroutine may not have.
 std::uint32_t automatic_procs(std::int32_t thread_id) noexcept;
 
 // Go's rule: min(affinity, max(2, limit rounded up)), from 1 to max_automatic_procs. A limit alone
