@@ -78,7 +78,9 @@ SLEY_API const std::error_category& resolver_category() noexcept;
 class SLEY_API stream : public detail::byte_object {
  public:
   // Fills the buffer. The end of the stream before that is std::errc::connection_aborted.
-  void read_exactly(std::span<std::byte> buffer) const;
+  void read_exactly(std::span<std::byte> buffer) const {
+    detail::throwing("sley: read", [&](std::error_code& e) { read_exactly(buffer, e); });
+  }
   std::size_t read_exactly(std::span<std::byte> buffer, std::error_code& error) const noexcept;
 
   // Writes so many bytes of a regular file from an offset on, fewer if it ends before; nobody

@@ -33,8 +33,10 @@ constexpr auto fallback_delay = std::chrono::milliseconds(300);  // as Go
 
 // As connect(2), again and again: EAGAIN until it is done. One that a signal interrupts goes on.
 long connect_again(int fd, const endpoint& to) noexcept {
-  if (::connect(fd, to.data(), to.size()) == 0 || errno == EISCONN) return 0;
-  if (errno == EALREADY || errno == EINPROGRESS || errno == EINTR) errno = EAGAIN;
+  if (::connect(fd, to.data(), to.size()) == 0) return 0;
+  const int error = platform::last_errno();
+  if (error == EISCONN) return 0;
+  if (error == EALREADY || error == EINPROGRESS || error == EINTR) platform::set_errno(EAGAIN);
   return -1;
 }
 

@@ -7,7 +7,7 @@
 #include <sley/net.hpp>
 #include <sley/os.hpp>
 
-#include "io/descriptor.hpp"
+#include "io/put.hpp"
 #include "io/file.hpp"
 #include "io/perform.hpp"
 
@@ -175,7 +175,8 @@ std::uint64_t copy(const descriptor& from, const descriptor& to, std::uint64_t m
   error.clear();
   move_bytes(c, [&](std::span<std::byte> buffer) {
     return call_in_turn(
-        reading, c.from, [&](int fd) { return ::read(fd, buffer.data(), buffer.size()); }, error);
+        reading, c.from,
+        [&](int fd) { return platform::kernel::read(fd, buffer.data(), buffer.size()); }, error);
   });
   return c.done;
 }
@@ -193,7 +194,9 @@ std::uint64_t send(const descriptor& from, off_t offset, const descriptor& to, s
   move_bytes(c, [&](std::span<std::byte> buffer) {
     const auto at = static_cast<std::uint64_t>(offset) + c.done;
     const long n = attempt_uninterrupted(
-        [&](int fd) { return ::pread(fd, buffer.data(), buffer.size(), static_cast<off_t>(at)); },
+        [&](int fd) {
+          return platform::kernel::pread(fd, buffer.data(), buffer.size(), static_cast<off_t>(at));
+        },
         c.from->fd);
     is_success(n, error);
     return n;

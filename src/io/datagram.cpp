@@ -59,11 +59,11 @@ std::size_t try_send_to(const detail::descriptor& d, std::span<const std::byte> 
   return perform(
       d, io::direction::write,
       [&](int fd) {
-        const long n =
-            ::sendto(fd, datagram.data(), datagram.size(), MSG_NOSIGNAL, to.data(), to.size());
-        if (n >= 0 || errno != EAGAIN || to.family() != AF_UNIX) return n;
+        const long n = platform::kernel::sendto(fd, datagram.data(), datagram.size(), MSG_NOSIGNAL,
+                                                to.data(), to.size());
+        if (n >= 0 || platform::last_errno() != EAGAIN || to.family() != AF_UNIX) return n;
         is_full = is_writable(fd);
-        errno = is_full ? ENOBUFS : EAGAIN;
+        platform::set_errno(is_full ? ENOBUFS : EAGAIN);
         return n;
       },
       error);
@@ -108,7 +108,8 @@ std::size_t datagram_socket::receive_from(std::span<std::byte> buffer, endpoint&
         sockaddr_storage address;
         socklen_t size = sizeof address;
         auto* generic = reinterpret_cast<sockaddr*>(&address);
-        const long n = ::recvfrom(fd, buffer.data(), buffer.size(), 0, generic, &size);
+        const long n =
+            platform::kernel::recvfrom(fd, buffer.data(), buffer.size(), 0, generic, &size);
         if (n >= 0) from = endpoint(generic, size);
         return n;
       },
@@ -141,7 +142,10 @@ std::size_t datagram_socket::receive(std::span<std::byte> buffer,
                                      std::error_code& error) const noexcept {
   return perform(
       descriptor_, io::direction::read,
-      [&](int fd) { return ::recv(fd, buffer.data(), buffer.size(), 0); }, error);
+      [&](int fd) {
+        return platform::kernel::recvfrom(fd, buffer.data(), buffer.size(), 0, nullptr, nullptr);
+      },
+      error);
 }
 std::size_t datagram_socket::receive(std::span<std::byte> buffer) const {
   return throwing("sley: receive", [&](std::error_code& e) { return receive(buffer, e); });
@@ -151,7 +155,11 @@ std::size_t datagram_socket::send(std::span<const std::byte> datagram,
                                   std::error_code& error) const noexcept {
   return perform(
       descriptor_, io::direction::write,
-      [&](int fd) { return ::send(fd, datagram.data(), datagram.size(), MSG_NOSIGNAL); }, error);
+      [&](int fd) {
+        return platform::kernel::sendto(fd, datagram.data(), datagram.size(), MSG_NOSIGNAL, nullptr,
+                                        0);
+      },
+      error);
 }
 std::size_t datagram_socket::send(std::span<const std::byte> datagram) const {
   return throwing("sley: send", [&](std::error_code& e) { return send(datagram, e); });

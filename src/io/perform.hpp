@@ -5,6 +5,7 @@
 #include <sley/detail/descriptor.hpp>
 #include <sley/runtime.hpp>
 
+#include "platform/system_call.hpp"
 #include "runtime/enter.hpp"
 #include "runtime/netpoll.hpp"
 
@@ -27,12 +28,11 @@ inline bool is_success(long result, std::error_code& error) noexcept {
   return result >= 0;
 }
 
-// A call's result, or its error below 0. Never inlined: the goroutine may have come to another
-// thread since it last made a call, and the address of errno is one that compilers remember.
+// A call's result, or its error below 0.
 template <class Call>
-[[gnu::noinline]] long attempt(const Call& call, int fd) {
+[[gnu::always_inline]] inline long attempt(const Call& call, int fd) {
   const long n = call(fd);
-  return n >= 0 ? n : -errno;
+  return n >= 0 ? n : -platform::last_errno();
 }
 
 // The same for a call that may block, as those on regular files.

@@ -21,7 +21,7 @@ void wait(const detail::descriptor& d, io::direction direction, rt::io_cancel* c
       [wanted](int fd) {
         pollfd one = {.fd = fd, .events = wanted, .revents = 0};
         const int n = ::poll(&one, 1, 0);
-        if (n == 0) errno = EAGAIN;
+        if (n == 0) platform::set_errno(EAGAIN);
         return n == 0 ? -1 : n;
       },
       [](long) { return false; }, error, cancel);

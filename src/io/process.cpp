@@ -194,7 +194,7 @@ exit_status reap(const detail::descriptor& handle, std::error_code& error) noexc
         info.si_pid = 0;
         const long result = ::waitid(P_PIDFD, static_cast<id_t>(fd), &info, WEXITED | WNOHANG);
         if (result != 0 || info.si_pid != 0) return result;
-        errno = EAGAIN;
+        platform::set_errno(EAGAIN);
         return -1L;
       },
       [](long) { return false; }, error);
@@ -212,7 +212,7 @@ detail::descriptor open_handle(pid_t pid, std::error_code& error) noexcept {
 void undo(pid_t pid) noexcept {
   ::kill(pid, SIGKILL);
   blocking([pid] {
-    while (::waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
+    while (::waitpid(pid, nullptr, 0) < 0 && platform::last_errno() == EINTR) {
     }
   });
 }

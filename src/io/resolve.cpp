@@ -50,7 +50,7 @@ void ask(question& q) noexcept {
   int system_error = 0;
   const int result = blocking([&] {
     const int r = ::getaddrinfo(q.host.c_str(), nullptr, &hints, &list);
-    system_error = errno;
+    system_error = platform::last_errno();
     return r;
   });
   const std::unique_ptr<addrinfo, void (*)(addrinfo*)> owner(list, ::freeaddrinfo);

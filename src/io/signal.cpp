@@ -110,9 +110,11 @@ void relay::ensure_running() {
 void relay::run() {
   for (;;) {
     std::uint64_t count = 0;
-    const iovec whole = {&count, sizeof count};
     std::error_code ignored;  // it is never closed
-    event.read_some({&whole, 1}, ignored);
+    io::perform(
+        event.get(), io::direction::read,
+        [&count](int fd) { return platform::kernel::read(fd, &count, sizeof count); },
+        [](long) { return false; }, ignored);
     std::lock_guard guard(lock);
     deliver();
     if (handled == 0) {

@@ -116,9 +116,6 @@ namespace sley::net {
 
 using detail::throwing;
 
-void stream::read_exactly(std::span<std::byte> buffer) const {
-  throwing("sley: read", [&](std::error_code& e) { return read_exactly(buffer, e); });
-}
 std::size_t stream::read_exactly(std::span<std::byte> buffer,
                                  std::error_code& error) const noexcept {
   error.clear();

@@ -1,6 +1,7 @@
 #include "platform/poller.hpp"
 
 #include "platform/poller_wait.hpp"
+#include "platform/system_call.hpp"
 
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -64,7 +65,8 @@ void unwatch(int fd) noexcept {
 std::size_t wait_for_events(std::span<poll_event> events, std::int64_t deadline_ns) noexcept {
   const int saved = errno;
   epoll_event found[most_events_at_once];
-  const int count = wait_in_poller(poller, found, deadline_ns);
+  const int count = deadline_ns == 0 ? kernel::epoll_wait(poller, found, most_events_at_once, 0)
+                                     : wait_in_poller(poller, found, deadline_ns);
   errno = saved;
   std::size_t n = 0;
   for (int i = 0; i < count; ++i) {

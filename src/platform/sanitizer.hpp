@@ -63,6 +63,14 @@ inline constexpr bool sanitizer_nests_signals = false;
 inline constexpr bool sanitizer_nests_signals = true;
 #endif
 
+// Does a sanitizer replace libc's functions, to check the memory they get, or to learn of the order
+// that a write and a read of the same file make?
+#if defined(SLEY_ASAN) || defined(SLEY_TSAN)
+inline constexpr bool sanitizer_sees_calls = true;
+#else
+inline constexpr bool sanitizer_sees_calls = false;
+#endif
+
 // Around a sleep in futex(2): the thread sanitizer keeps signals from a thread until that does
 // something it watches, unless it knows that the thread waits.
 [[gnu::always_inline]] inline void begin_sleep() noexcept {

@@ -8,13 +8,10 @@
 #include <sley/detail/blocking.hpp>
 
 #include "platform/current.hpp"
+#include "platform/system_call.hpp"
 #include "runtime/enter.hpp"
 #include "runtime/sched_state.hpp"
 #include "runtime/scheduler.hpp"
-
-#include <unistd.h>
-
-#include <cerrno>
 
 namespace sley {
 
@@ -28,10 +25,6 @@ constexpr std::int64_t moment_ns = 100'000;
 [[gnu::noinline]] void ask_for_attention() noexcept {
   if (rt::is_anything_queued()) rt::wake_sysmon();
 }
-
-// In a function of its own: the goroutine may be on another thread than when it read errno's
-// address.
-[[gnu::noinline]] void set_errno(int value) noexcept { errno = value; }
 
 [[gnu::always_inline]] inline void begin(machine* m) noexcept {
   m->border.begin_call();
@@ -51,10 +44,10 @@ constexpr std::int64_t moment_ns = 100'000;
 
 // The processor is gone, or there is something else to see to.
 [[gnu::noinline]] void attend_after_call(machine* m) noexcept {
-  const int saved = errno;
+  const int saved = platform::last_errno();
   m->border.enter();
   rt::leave(rt::attend(m, true));
-  set_errno(saved);
+  platform::set_errno(saved);
 }
 
 // The machine of a goroutine that is not in an announced call; else null.
@@ -95,9 +88,12 @@ void detail::end_blocking() noexcept {
 
 long detail::blocking_syscall(long number, const long (&args)[6]) noexcept {
   machine* m = machine_for_call();
-  if (m == nullptr) return ::syscall(number, args[0], args[1], args[2], args[3], args[4], args[5]);
+  const auto call = [number, &args] {
+    return platform::system_call(number, args[0], args[1], args[2], args[3], args[4], args[5]);
+  };
+  if (m == nullptr) return call();
   begin(m);
-  const long result = ::syscall(number, args[0], args[1], args[2], args[3], args[4], args[5]);
+  const long result = call();
   if (__builtin_expect(!end(m), 0)) attend_after_call(m);
   return result;
 }

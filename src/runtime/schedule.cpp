@@ -21,7 +21,7 @@ bool see_to(machine* m, goroutine* g) noexcept {
   return g->stack != nullptr || bind_stack(m, g);
 }
 
-[[gnu::noinline]] void execute(machine* m, const pick& next) noexcept {
+[[gnu::always_inline]] inline void execute(machine* m, const pick& next) noexcept {
   goroutine* g = next.g;
   if (!next.inherits_slice) begin_slice(m->p);
   if (g->needs.load_acquire("TR-1") != 0 && !see_to(m, g)) return;

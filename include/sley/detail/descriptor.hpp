@@ -11,8 +11,6 @@
 #include <type_traits>
 #include <utility>
 
-struct iovec;  // of <sys/uio.h>
-
 namespace sley::rt {
 struct watched;
 }
@@ -65,14 +63,11 @@ class SLEY_API descriptor {
   bool is_open() const noexcept;
   int native_handle() const noexcept;  // -1 if it was never open
 
-  std::size_t read_some(std::span<const iovec> buffers, std::error_code& error) const noexcept;
-  std::size_t write_some(std::span<const iovec> buffers, std::error_code& error) const noexcept;
+  // Where there is nothing to wait for, and no position in the file is moved.
   std::size_t read_at(std::span<std::byte> buffer, std::uint64_t offset,
                       std::error_code& error) const noexcept;
   std::size_t write_at(std::span<const std::byte> bytes, std::uint64_t offset,
                        std::error_code& error) const noexcept;
-  // All of them, as if nobody else wrote. Returns how many bytes were written.
-  std::size_t write_all(std::span<const iovec> buffers, std::error_code& error) const noexcept;
 
   // Throws std::bad_alloc, and std::system_error where there are no deadlines.
   void set_read_deadline(time_point when) const;

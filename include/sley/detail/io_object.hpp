@@ -15,6 +15,8 @@
 #include <system_error>
 #include <utility>
 
+struct iovec;  // of <sys/uio.h>
+
 namespace sley::detail {
 
 // The descriptor with its deadlines and its end.
@@ -63,7 +65,9 @@ class SLEY_API byte_object : public io_object {
  public:
   // Reads at least one byte, at most as many as there is room for; fills several buffers one after
   // the other. 0: the end, or no room was given.
-  std::size_t read_some(std::span<std::byte> buffer) const;
+  std::size_t read_some(std::span<std::byte> buffer) const {
+    return throwing("sley: read", [&](std::error_code& e) { return read_some(buffer, e); });
+  }
   std::size_t read_some(std::span<std::byte> buffer, std::error_code& error) const noexcept;
   std::size_t read_some(const io_buffers auto& buffers) const {
     return throwing("sley: read", [&](std::error_code& e) { return read_some(buffers, e); });
@@ -71,7 +75,9 @@ class SLEY_API byte_object : public io_object {
   std::size_t read_some(std::span<const iovec> buffers, std::error_code& error) const noexcept;
 
   // Writes at least one byte, if there are any.
-  std::size_t write_some(std::span<const std::byte> bytes) const;
+  std::size_t write_some(std::span<const std::byte> bytes) const {
+    return throwing("sley: write", [&](std::error_code& e) { return write_some(bytes, e); });
+  }
   std::size_t write_some(std::span<const std::byte> bytes, std::error_code& error) const noexcept;
   std::size_t write_some(const io_buffers auto& buffers) const {
     return throwing("sley: write", [&](std::error_code& e) { return write_some(buffers, e); });
@@ -79,7 +85,9 @@ class SLEY_API byte_object : public io_object {
   std::size_t write_some(std::span<const iovec> buffers, std::error_code& error) const noexcept;
 
   // Writes all; nobody else's bytes come in between. Returns how many were written.
-  void write_all(std::span<const std::byte> bytes) const;
+  void write_all(std::span<const std::byte> bytes) const {
+    throwing("sley: write", [&](std::error_code& e) { write_all(bytes, e); });
+  }
   std::size_t write_all(std::span<const std::byte> bytes, std::error_code& error) const noexcept;
   void write_all(const io_buffers auto& buffers) const {
     throwing("sley: write", [&](std::error_code& e) { return write_all(buffers, e); });

@@ -40,7 +40,6 @@ int wait_for(int poller, epoll_event* events, std::int64_t delay_ns) noexcept {
 }
 
 int wait_until(int poller, epoll_event* events, std::int64_t deadline_ns) noexcept {
-  if (deadline_ns == 0) return epoll_wait(poller, events, most_events_at_once, 0);
   if (deadline_ns == INT64_MAX) return epoll_wait(poller, events, most_events_at_once, -1);
   return wait_for(poller, events, std::max<std::int64_t>(deadline_ns - monotonic_ns(), 0));
 }
