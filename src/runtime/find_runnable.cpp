@@ -135,7 +135,7 @@ pick find_runnable(machine* m) noexcept {
       if (goroutine* g = poll_now(m)) return {g, false};
       if (goroutine* g = search(m, ran_timers)) return {g, false};
     }
-    if (ran_timers || rest(m)) continue;
+    if (ran_timers || look_on(m) || rest(m)) continue;
     if (!sleep_until_needed(m)) return {nullptr, false};
     begin_slice(m->p);  // what its holder before has made runnable does not pay for that one's time
   }

@@ -61,7 +61,8 @@ struct alignas(64) machine {
   machine* next_stray = nullptr;   // [sysmon] link in its list of those who run without a processor
   bool is_stray = false;           // [sysmon]
   std::uint32_t finds = 0;         // [owner] of sched.finds, its own
-  std::uint32_t others_finds = 0;  // [owner] the others', when it ran out of work last
+  std::uint32_t seen_finds = 0;    // [owner] all of them, when it ran out of work last
+  std::uint32_t others_finds = 0;  // [owner] the others', when it gave its processor up last
   std::int64_t stray_cpu_ns = 0;   // [sysmon] the thread's CPU time when it lost its processor
   std::uint32_t id = 0;            // [const]
   base::random random;             // [owner] for choices that users see: select

@@ -31,6 +31,10 @@ std::int64_t earliest_timer() noexcept {
 
 namespace {
 
+// Who has nothing to run while others do, and events come thick and fast, looks for them so many
+// times more before it gives its processor up: 10 us in all, what sleeping and being woken costs.
+constexpr int further_looks = 16;
+constexpr int pauses_between_looks = 20;
 constexpr std::int64_t longest_unpolled_ns = 10'000'000;
 constexpr std::int64_t shortest_doze_ns = 50'000;
 constexpr std::int64_t longest_doze_ns = 800'000;  // so late an event may be noticed
@@ -68,14 +72,46 @@ goroutine_list look_for_events() noexcept {
   return woken;
 }
 
-}  // namespace
-
-goroutine* poll_now(machine* m) noexcept {
+// The same on a machine that has nothing to run.
+goroutine_list find_events(machine* m) noexcept {
   goroutine_list woken = look_for_events();
-  if (woken.is_empty()) return nullptr;
+  if (woken.is_empty()) return woken;
   ++m->finds;
   sched.finds.add_relaxed(1);
-  return ready_all_to_run_first(std::move(woken));
+  return woken;
+}
+
+}  // namespace
+
+// Flat, for it returns after a system call: platform/system_call.hpp.
+[[gnu::flatten]] goroutine* poll_now(machine* m) noexcept {
+  goroutine_list woken = find_events(m);
+  return woken.is_empty() ? nullptr : ready_all_to_run_first(std::move(woken));
+}
+
+namespace {
+
+// Have goroutines that run on other processors anything to do with events? Some were found since
+// this was asked last.
+bool are_events_likely(machine* m) noexcept {
+  const std::uint32_t finds = sched.finds.load_relaxed();
+  if (std::exchange(m->seen_finds, finds) == finds || !is_anything_watched()) return false;
+  return sched.gate.idle() + 1 < sched.procs.read();
+}
+
+}  // namespace
+
+bool look_on(machine* m) noexcept {
+  if (!m->is_searching || !are_events_likely(m)) return false;
+  for (int looks = 0; looks < further_looks; ++looks) {
+    for (int i = 0; i < pauses_between_looks; ++i) detail::cpu_relax();
+    if (m->border.attention() != 0 || is_anything_queued()) return true;
+    if (goroutine_list woken = find_events(m); !woken.is_empty()) {
+      ready_all(std::move(woken));
+      return true;
+    }
+  }
+  return false;
 }
 
 void poll_if_late(std::int64_t now_ns) noexcept {

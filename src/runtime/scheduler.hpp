@@ -153,6 +153,9 @@ void resume() noexcept;  // [inside]
 [[nodiscard]] bool sleep_until_needed(machine* m) noexcept;
 // Without waiting. One that has become runnable, to run next; null: none. [inside]
 goroutine* poll_now(machine* m) noexcept;
+// There was nothing to run. True: there may be now, for a searching machine has looked a little
+// longer, as events are likely. [inside]
+bool look_on(machine* m) noexcept;
 void poll_if_late(std::int64_t now_ns) noexcept;  // [sysmon]
 // There are descriptors, and nobody waits for their events. Any thread.
 bool is_poller_missing() noexcept;
