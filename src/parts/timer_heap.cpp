@@ -87,7 +87,7 @@ void timer_heap::move(heap_place* place, std::int64_t when_ns) noexcept {
   }
 }
 
-void timer_heap::sift_up(std::uint32_t index, const entry& e) noexcept {
+void timer_heap::sift_up(std::uint32_t index, entry e) noexcept {
   while (index > 0) {
     const std::uint32_t parent = (index - 1) / arity;
     if (entries_[parent].when_ns <= e.when_ns) break;
@@ -97,7 +97,7 @@ void timer_heap::sift_up(std::uint32_t index, const entry& e) noexcept {
   put(index, e);
 }
 
-void timer_heap::sift_down(std::uint32_t index, const entry& e) noexcept {
+void timer_heap::sift_down(std::uint32_t index, entry e) noexcept {
   for (;;) {  // ends at a leaf at the latest
     const std::uint32_t first = index * arity + 1;
     if (first >= size_) break;

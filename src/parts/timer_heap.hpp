@@ -79,13 +79,15 @@ class timer_heap {
   static_assert(arity * sizeof(entry) == 64);
 
   void unmap() noexcept;
-  void put(std::uint32_t index, const entry& e) noexcept {
+  void put(std::uint32_t index, entry e) noexcept {
     entries_[index] = e;
     e.tell(index);
   }
   void fill(std::uint32_t hole) noexcept;
-  void sift_up(std::uint32_t index, const entry& e) noexcept;
-  void sift_down(std::uint32_t index, const entry& e) noexcept;
+  // By value, in two registers: by reference it would be written to memory in halves and read as a
+  // whole, which no CPU forwards.
+  void sift_up(std::uint32_t index, entry e) noexcept;
+  void sift_down(std::uint32_t index, entry e) noexcept;
 
   entry* entries_ = nullptr;
   std::uint32_t size_ = 0;
