@@ -7,9 +7,9 @@
 #include <sley/net.hpp>
 #include <sley/os.hpp>
 
-#include "io/put.hpp"
 #include "io/file.hpp"
 #include "io/perform.hpp"
+#include "io/put.hpp"
 
 #include <fcntl.h>
 #include <sys/sendfile.h>

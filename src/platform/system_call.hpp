@@ -27,20 +27,28 @@ namespace sley::platform {
 [[gnu::noinline]] inline void set_errno(int value) noexcept { errno = value; }
 [[gnu::noinline]] inline int last_errno() noexcept { return errno; }
 
+// The kernel's own convention: an error is a small number below 0. Nothing may be computed between
+// the declarations of r10, r8 and r9 and the assembly: it could use those registers.
+[[gnu::always_inline]] inline long raw_system_call(long number, long a, long b, long c, long d,
+                                                   long e, long f) noexcept {
+  long result;
+  register long r10 asm("r10") = d;
+  register long r8 asm("r8") = e;
+  register long r9 asm("r9") = f;
+  asm volatile("syscall"
+               : "=a"(result)
+               : "0"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
+               : "rcx", "r11", "memory");
+  return result;
+}
+
 // As syscall(2).
 template <class... Args>
 [[gnu::always_inline]] inline long system_call(long number, Args... args) noexcept {
   static_assert(sizeof...(Args) <= 6);
   const long words[6] = {detail::syscall_word(args)...};
-  register long fourth asm("r10") = words[3];
-  register long fifth asm("r8") = words[4];
-  register long sixth asm("r9") = words[5];
-  long result;
-  asm volatile("syscall"
-               : "=a"(result)
-               : "0"(number), "D"(words[0]), "S"(words[1]), "d"(words[2]), "r"(fourth), "r"(fifth),
-                 "r"(sixth)
-               : "rcx", "r11", "memory");
+  const long result =
+      raw_system_call(number, words[0], words[1], words[2], words[3], words[4], words[5]);
   constexpr long most_errors = 4095;
   if (__builtin_expect(result < 0 && result >= -most_errors, 0)) {
     set_errno(static_cast<int>(-result));
