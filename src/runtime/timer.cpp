@@ -62,9 +62,14 @@ std::size_t take_due(timer_set& set, std::int64_t now_ns, std::size_t limit,
   return count;
 }
 
-// Requires the lock. There is room in the heap where the timer was.
+// Requires the lock. There is room in the heap where the timer was. A periodic one goes by the
+// clock of this moment: since it read `now_ns` the thread may have waited for the lock or for a
+// CPU, and ticks that are over by now would come right after this one.
 goroutine* fire(timer_set& set, timer* t, std::int64_t now_ns) noexcept {
-  if (t->period_ns > 0) set.heap.insert(t, next_period(t, now_ns));
+  if (t->period_ns > 0) {
+    now_ns = platform::now_ns();
+    set.heap.insert(t, next_period(t, now_ns));
+  }
   return t->fire(t, now_ns);
 }
 
