@@ -30,7 +30,10 @@ base::published<bool> booted;
 // there.
 void forbid_use_in_child() noexcept {
   sched.has_forked.store_relaxed(true);  // the only thread
-  if (machine* m = this_machine()) m->border.raise(parts::border::forked);
+  machine* m = this_machine();
+  if (m == nullptr) return;
+  m->border.raise(parts::border::forked);
+  m->signalled.store_relaxed(false);  // a signal on its way is not inherited
 }
 
 void check_lock_is_taken_inside() noexcept {

@@ -23,11 +23,12 @@ machine* attend_foreign(machine* m) noexcept {
 // or the time slice is over: the goroutine waits for its next turn. It stays on its thread, for the
 // caller may be something that never parks, called with a std::mutex held.
 machine* attend(machine* m, bool may_move) noexcept {
+  // Before anything is waited for: in the child nobody is left to open the border.
+  if ((m->border.attention() & border::forked) != 0) {
+    base::fatal("sley: used after fork(): the child may only exec or _exit");
+  }
   for (;;) {  // ends: each round sees to one thing, and what comes meanwhile is rare
-    const std::uint32_t reasons = m->border.wait_until_open();
-    if ((reasons & border::forked) != 0) {
-      base::fatal("sley: used after fork(): the child may only exec or _exit");
-    }
+    m->border.wait_until_open();
     if (m->is_foreign) return attend_foreign(m);
     if (m->p == nullptr) {
       regain_p(m, may_move);

@@ -1,5 +1,6 @@
 // Fork: the child of a fork may end and become another program, and its parent goes on as before.
 // Whoever uses the library in the child is told so.
+#include "runtime/enter.hpp"
 #include "support/child.hpp"
 #include "support/harness.hpp"
 #include "support/text.hpp"
@@ -11,6 +12,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <string_view>
+#include <thread>
 
 #include <spawn.h>
 #include <sys/wait.h>
@@ -25,21 +27,29 @@ using namespace std::chrono_literals;
 
 namespace {
 
-// Forks, runs f in the child, and returns how that ended.
+// Runs f in the child of a fork. Returns the child.
 template <class F>
-int fork_and(F f) {
+pid_t fork_off(F f) {
   const pid_t pid = ::fork();
-  if (pid == 0) {
-    ::alarm(sley_test::patience.count());
-    f();
-    ::_exit(66);
-  }
+  if (pid != 0) return pid;
+  ::alarm(sley_test::patience.count());
+  f();
+  ::_exit(66);
+}
+
+// Returns how it ended.
+int wait_for(pid_t child) {
   int status = -1;
   sley::blocking([&] {
-    while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+    while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
     }
   });
   return status;
+}
+
+template <class F>
+int fork_and(F f) {
+  return wait_for(fork_off(f));
 }
 
 bool exited_with(int wait_status, int status) {
@@ -189,6 +199,36 @@ CHILD_MAIN(forks_in_a_goroutine_and_calls) {
   return run([] { return sley::async([] { return fork_and_call(); }).get(); });
 }
 CHILD_MAIN(forks_in_a_thread_and_calls) { return still_works() ? fork_and_call() : 5; }
+
+// At the moment of the fork another thread keeps the goroutine's processor from being used, as
+// sysmon does when it takes it away. In the child that thread does not exist.
+CHILD_MAIN(forks_while_its_border_is_closed) {
+  return run([] {
+    sley::rt::machine* m = sley::rt::current_machine();
+    std::atomic<bool> is_closed{false};
+    std::atomic<bool> has_forked{false};
+    std::thread other([&] {
+      EXPECT_TRUE(m->border.close());
+      is_closed = true;
+      while (!has_forked) {
+      }
+      m->border.open();
+    });
+    while (!is_closed) {
+    }
+    const pid_t child = fork_off([] { this_goroutine::yield(); });
+    has_forked = true;
+    other.join();
+    return exited_with(wait_for(child), 2) && still_works() ? sley_test::verdict() : 3;
+  });
+}
+
+TEST(fork_rules, a_child_that_uses_the_library_is_told_so_whoever_was_at_work_at_the_fork) {
+  if (sley_test::under_tsan) GTEST_SKIP() << "it has its own rules for forks";
+  const auto child = run_child("forks_while_its_border_is_closed");
+  EXPECT_EQ(child.status, 7) << child;
+  EXPECT_TRUE(sley_test::contains_match(child.err, "fatal error: .*fork")) << child;
+}
 
 TEST(fork_rules, a_child_that_uses_the_library_ends_with_a_fatal_error_that_names_fork) {
   if (sley_test::under_tsan) GTEST_SKIP() << "it has its own rules for forks";
