@@ -1,7 +1,8 @@
 // Whatever bytes a client sends, the server answers with whole responses or ends the connection,
 // and how the bytes are cut into reads makes no difference. Run by `./dev fuzz http_request
 // SECONDS`.
-#include "memory_connection.hpp"
+#include "expect_same.hpp"
+#include "support/memory_connection.hpp"
 
 #include <sley/http.hpp>
 
@@ -60,7 +61,7 @@ std::string serve(std::string_view text, std::size_t piece) {
                  .body_bytes = 8192,
                  .on_error = [](const sley::http::request*, std::exception_ptr) {}});
   std::string written;
-  server.serve(std::make_unique<sley_fuzz::memory_connection>(text, piece, &written));
+  server.serve(std::make_unique<sley_test::memory_connection>(text, piece, &written));
   return without_dates(written);
 }
 

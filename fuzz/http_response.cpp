@@ -1,6 +1,7 @@
 // Whatever bytes a server sends, the client takes them for an answer or fails, and how the bytes
 // are cut into reads makes no difference. Run by `./dev fuzz http_response SECONDS`.
-#include "memory_connection.hpp"
+#include "expect_same.hpp"
+#include "support/memory_connection.hpp"
 
 #include <sley/http.hpp>
 
@@ -18,7 +19,7 @@ std::string ask(const char* method, std::string_view text, std::size_t piece) {
                              .redirects = 2,
                              .idle_connections = 0,
                              .connect = [=](const sley::context&, const sley::http::url&) {
-                               return std::make_unique<sley_fuzz::memory_connection>(text, piece);
+                               return std::make_unique<sley_test::memory_connection>(text, piece);
                              }});
   std::error_code error;
   sley::http::client_response r = client.send({.method = method, .url = "http://host/a/b"}, error);

@@ -210,6 +210,9 @@ class chunk_decoder::sink final : public basic_sink<true> {
   progress decode(std::string_view input, std::span<std::byte> output, std::error_code& error) {
     output_ = output;
     progress p;
+    // The last chunk, and no other before it: Beast remembers having seen it, and asserts when it
+    // looks again that there are two bytes more at least.
+    if (!has_chunks_ && input == "0\r\n") return p;
     beast_error problem;
     while (!is_broken_ && !is_done() && p.consumed < input.size()) {  // ends: consumes or breaks
       const std::size_t n = put(buffer_of(input.substr(p.consumed)), problem);
@@ -232,6 +235,7 @@ class chunk_decoder::sink final : public basic_sink<true> {
   // Some take a line feed within an extension for the end of its line.
   void on_chunk_header_impl(std::uint64_t, beast::string_view extensions,
                             beast_error& error) override {
+    has_chunks_ = true;
     if (!is_field_value(std_view(extensions))) error = beast::http::error::bad_chunk_extension;
   }
 
@@ -252,6 +256,7 @@ class chunk_decoder::sink final : public basic_sink<true> {
   std::span<std::byte> output_;
   fields trailers_;
   bool is_broken_ = false;
+  bool has_chunks_ = false;
   bool is_in_trailers_ = false;  // not in the head that puts the parser into its state
 };
 

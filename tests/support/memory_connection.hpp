@@ -1,12 +1,10 @@
-// A connection whose peer is a text, for the fuzzers of HTTP.
+// A connection whose peer is a text, for tests and fuzzers of HTTP.
 #pragma once
 
 #include <sley/http.hpp>
 
 #include <algorithm>
 #include <cstddef>
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <span>
 #include <string>
@@ -15,7 +13,7 @@
 
 #include <sys/uio.h>
 
-namespace sley_fuzz {
+namespace sley_test {
 
 // Gives out its text in pieces, then the end; keeps what is written, if there is where.
 class memory_connection final : public sley::http::connection {
@@ -48,11 +46,4 @@ class memory_connection final : public sley::http::connection {
   std::string* const written_;
 };
 
-inline void expect_same(const std::string& whole, const std::string& pieces, std::size_t piece) {
-  if (whole == pieces) return;
-  std::fprintf(stderr, "at once:\n%s\nin pieces of %zu:\n%s\n", whole.c_str(), piece,
-               pieces.c_str());
-  std::abort();
-}
-
-}  // namespace sley_fuzz
+}  // namespace sley_test
