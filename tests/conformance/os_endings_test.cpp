@@ -68,7 +68,7 @@ GO_TEST(os, the_number_may_be_had_while_others_read_and_close) {
   }
 }
 
-// G14, TestClosedPipeRaceWrite. What it has written can be read, and nothing else.
+// G4, G14, TestClosedPipeRaceWrite. What it has written can be read, and nothing else.
 GO_TEST(os, closing_a_pipe_ends_those_who_write) {
   const std::string much(1'000'000, 'x');
   for (int i = 0; i < rounds(100); ++i) {
@@ -109,7 +109,7 @@ GO_TEST(os, closing_ends_a_read_of_a_pipe_that_was_taken_over) {
   EXPECT_EQ(*ended.receive(), std::errc::operation_canceled);
 }
 
-// G15, TestCloseWithBlockingReadByFd: somebody has made it block again, as who shares it with
+// G4, G15, TestCloseWithBlockingReadByFd: somebody has made it block again, as who shares it with
 // another process may. The call can't be interrupted: close() waits for it, as a goroutine waits.
 GO_TEST(os, closing_waits_for_a_read_that_blocks_its_thread) {
   pipe_ends p = sley::os::pipe();

@@ -38,17 +38,13 @@ void add_trailers(std::string& to, const sley::http::fields& trailers) {
   for (const auto& f : trailers) to.append(f.name).append("=").append(f.value);
 }
 
-// All that the server writes.
 std::string answer_to(std::string_view request, std::size_t piece) {
   sley::http::server server([](sley::http::request& in, sley::http::response& out) {
     std::string text = in.body().read_all();
     add_trailers(text, in.body().trailers());
-    out.headers().set("Date", "now");
     out.send(200, "text/plain", text);
   });
-  std::string written;
-  server.serve(std::make_unique<memory_connection>(request, piece, &written));
-  return written;
+  return sley_test::answers_of(server, request, piece);
 }
 
 // All that the client makes of it.

@@ -1,4 +1,4 @@
-// A connection whose peer is a text, for tests and fuzzers of HTTP.
+// A connection whose peer is a text, for tests and fuzzers of HTTP, and what a server answers there.
 #pragma once
 
 #include <sley/http.hpp>
@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -45,5 +46,24 @@ class memory_connection final : public sley::http::connection {
   const std::size_t piece_;
   std::string* const written_;
 };
+
+inline std::string without_dates(std::string_view text) {
+  std::string result;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find('\n', at), text.size() - 1) + 1;
+    const std::string_view line = text.substr(at, end - at);
+    if (!line.starts_with("Date: ")) result += line;
+    at = end;
+  }
+  return result;
+}
+
+// All that the server writes, but for what the clock says.
+inline std::string answers_of(sley::http::server& server, std::string_view requests,
+                              std::size_t piece) {
+  std::string written;
+  server.serve(std::make_unique<memory_connection>(requests, piece, &written));
+  return without_dates(written);
+}
 
 }  // namespace sley_test
