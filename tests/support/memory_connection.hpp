@@ -1,4 +1,4 @@
-// A connection whose peer is a text, for tests and fuzzers of HTTP, and what a server answers there.
+// A connection whose peer is a text, for tests and fuzzers of HTTP, and what servers answer there.
 #pragma once
 
 #include <sley/http.hpp>
