@@ -78,6 +78,13 @@ class global_queue {
     return element;
   }
 
+  // The first that `wanted` says yes to goes before everybody else.
+  template <class Predicate>
+  void bring_forward(Predicate wanted) noexcept {
+    detail::lock_guard guard(lock_);
+    if (T* element = elements_.remove_first(wanted)) elements_.push_front(element);
+  }
+
   // All that `wanted` says yes to.
   template <class Predicate>
   list extract(Predicate wanted) noexcept {

@@ -136,6 +136,14 @@ bool has_run_since_flag(const machine* m, const seen& s) noexcept {
   return cpu_ns < 0 || cpu_ns != s.flag_cpu_ns;
 }
 
+// No thread is there to go on for who is to stop. One is asked for, but to make it may need a lock
+// of libc's whose holder was stopped, and is in line behind others. So if it does not come within a
+// slice, the first that has a thread of his own goes before them.
+void see_to_heir(std::int64_t late_ns) noexcept {
+  request_threads();
+  if (late_ns >= debug_options().slice_ns) sched.queue.bring_forward(waits_on_its_thread);
+}
+
 // The time slice is over: the flag first, then the signal. Returns when to look again.
 std::int64_t preempt(const processor* p, machine* m, seen& s, std::int64_t now_ns) noexcept {
   m->border.raise(border::preempt);
@@ -145,7 +153,9 @@ std::int64_t preempt(const processor* p, machine* m, seen& s, std::int64_t now_n
   }
   if (!debug_options().async_preempt) return now_ns + signal_after_ns;
   if (!has_run_since_flag(m, s)) return now_ns + 10 * signal_after_ns;
-  if (sched.idle_machine_count.load_relaxed() == 0) request_threads();  // who would go on?
+  if (sched.idle_machine_count.load_relaxed() == 0) {
+    see_to_heir(now_ns - s.slice_from_ns - debug_options().slice_ns);
+  }
   if (!interrupt(m)) return now_ns + signal_after_ns;
   nudge_heir(p);
   return now_ns + settled_after_ns;

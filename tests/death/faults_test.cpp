@@ -103,6 +103,61 @@ TEST(faults, without_more_threads_the_program_goes_on_with_those_it_has) {
 
 namespace {
 
+// Each computes until it has seen three times that another one has, or all others have ended.
+void compute_in_turn(int goroutines) {
+  std::atomic<int> last{0};
+  std::atomic<int> ended{0};
+  sley::wait_group group;
+  for (int self = 1; self <= goroutines; ++self) {
+    group.go([&, self] {
+      for (int seen = 0; seen < 3 && ended < goroutines - 1;) {
+        if (last.exchange(self) != self) ++seen;
+      }
+      ++ended;
+    });
+  }
+  group.wait();
+}
+
+// Puts goroutines into the global queue all the time, for they come from a foreign thread.
+class newcomers {
+ public:
+  ~newcomers() {
+    stop_ = true;
+    thread_.join();
+  }
+
+ private:
+  std::atomic<bool> stop_{false};
+  std::thread thread_{[this] {
+    for (; !stop_; std::this_thread::sleep_for(1ms)) sley::go([] {});
+  }};
+};
+
+}  // namespace
+
+CHILD_MAIN(computes_without_more_threads) {
+  return run([] {
+    if (!block_and_count(10)) return 3;
+    sley::runtime::set_max_procs(1);
+    const newcomers in_line;
+    if (!sley_test::refuse({{SYS_clone, EAGAIN}, {SYS_clone3, EAGAIN}})) return skipped;
+    compute_in_turn(40);
+    return 7;
+  });
+}
+
+// Who was stopped in the middle of something may hold a lock that the making of a thread needs, so
+// it goes on whether a thread comes or not: also if somebody is first who needs that one.
+TEST(faults, those_who_have_threads_of_their_own_take_turns_when_there_are_no_others) {
+  const auto child =
+      run_child("computes_without_more_threads", {{"ASAN_OPTIONS", "detect_leaks=0"}});
+  if (child.status == skipped) GTEST_SKIP() << "seccomp is refused";
+  EXPECT_EQ(child.status, 7) << child;
+}
+
+namespace {
+
 // A limit of threads that can be lifted again: a cgroup's, if SLEY_TEST_CGROUP names one, or the
 // user's.
 class thread_limit {

@@ -108,6 +108,18 @@ TEST(global_queue, only_the_first_is_popped_on_a_condition) {
   EXPECT_TRUE(q.is_empty());
 }
 
+TEST(global_queue, who_is_brought_forward_comes_before_the_others_and_these_stay_in_order) {
+  queue q;
+  std::array<element, 4> e;
+  for (element& x : e) q.push_back(&x);
+  q.bring_forward(nobody);
+  q.bring_forward([&e](const element* x) { return x == &e[2] || x == &e[3]; });
+  EXPECT_EQ(q.size(), 4U);
+  for (const std::size_t i : {2U, 0U, 1U, 3U}) EXPECT_EQ(q.pop(), &e[i]);
+  q.bring_forward([](const element*) { return true; });
+  EXPECT_TRUE(q.is_empty());
+}
+
 TEST(global_queue, what_is_extracted_is_counted_out_and_the_rest_stays_in_order) {
   queue q;
   std::array<element, 6> e;
