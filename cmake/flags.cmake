@@ -17,7 +17,7 @@ if(SLEY_SANITIZE)
   if(SLEY_SANITIZE MATCHES "thread")
     # By default each process sleeps for a second at its end, in case other threads race with that.
     list(APPEND SLEY_TEST_ENVIRONMENT
-      "TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1:atexit_sleep_ms=50")
+      "TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1:atexit_sleep_ms=50:suppressions=${PROJECT_SOURCE_DIR}/tests/support/tsan.supp")
   endif()
   if(SLEY_SANITIZE MATCHES "undefined")
     list(APPEND SLEY_TEST_ENVIRONMENT "UBSAN_OPTIONS=print_stacktrace=1")

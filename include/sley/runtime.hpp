@@ -68,6 +68,7 @@ struct stats {
   std::uint64_t spinning_threads;      // of those, looking for work
   std::uint64_t procs;                 // Ps
   std::uint64_t idle_procs;            // of those, without an M
+  std::uint64_t reserve_procs;         // not taken into use when idle, for others have the CPUs
   std::uint64_t global_queue;          // goroutines waiting in the global queue
   std::uint64_t local_queues;          // goroutines waiting in the Ps' queues
   std::uint64_t timers;                // timers armed

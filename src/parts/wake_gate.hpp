@@ -18,6 +18,13 @@
 //         searching by finding something, and was the last, wakes the next searcher (its caller
 //         does: [[nodiscard]] found_work); whoever claimed a search and could not start it tries
 //         again.
+//   WG-3  Processors may be kept in reserve: so many of the idle ones nobody is woken for, and
+//         nobody takes into use, as if there were as many fewer. At least one is not, so somebody
+//         is busy while an idle processor may not be taken, and looks at all queues when it goes
+//         idle. Who takes processors out of the reserve does as one who goes idle: a heavy barrier,
+//         and then a look at all queues.
+//         Test: tests/model/wake_gate_model.cpp, the_reserve_is_not_to_be_taken and
+//         work_comes_while_there_is_a_reserve.
 #pragma once
 
 #include <sley/detail/atomic.hpp>
@@ -74,8 +81,25 @@ class wake_gate {
     return (word_.add_acq_rel(change, "WG-1") & halted) != 0;
   }
 
-  // An idle processor was taken into use.
-  void leave_idle() noexcept { word_.sub_acq_rel(one_idle, "WG-1"); }
+  // How many processors are in reserve from now on. Fewer than before: followed by
+  // heavy_barrier("WG-1") and by another look at every queue. [one thread]
+  void keep_in_reserve(std::uint32_t procs) noexcept {
+    const std::uint32_t before = reserve();
+    word_.add_acq_rel((procs - before) * one_in_reserve, "WG-1");
+  }
+  std::uint32_t reserve() const noexcept { return reserve(word_.load_relaxed()); }
+
+  // The idle processors that may be taken into use.
+  std::uint32_t available() const noexcept { return available(word_.load_relaxed()); }
+
+  // An idle processor is taken into use. False: none may be.
+  [[nodiscard]] bool leave_idle() noexcept {
+    std::uint32_t seen = word_.add_acq_rel(0, "TH-1");  // not an old one: nobody would look again
+    while (available(seen) != 0) {  // ends: each failure means that somebody changed the word
+      if (word_.cas_acq_rel(seen, seen - one_idle, "WG-1")) return true;
+    }
+    return false;
+  }
 
   // While halted nobody is woken and no processor is taken into use: between two run()s it is
   // paused, and while the number of processors changes it is stopped.
@@ -96,15 +120,24 @@ class wake_gate {
 
  private:
   static constexpr std::uint32_t one_searching = 1;
-  static constexpr std::uint32_t one_idle = 1U << 16;
+  static constexpr unsigned bits = 10;  // of each count
+  static constexpr std::uint32_t count_mask = (1U << bits) - 1;
+  static constexpr std::uint32_t one_idle = 1U << bits;
+  static constexpr std::uint32_t one_in_reserve = 1U << 2 * bits;
   static constexpr std::uint32_t stopped = 1U << 30;
   static constexpr std::uint32_t paused = 1U << 31;
   static constexpr std::uint32_t halted = stopped | paused;
 
-  static std::uint32_t searching(std::uint32_t word) noexcept { return word & 0xffff; }
-  static std::uint32_t idle(std::uint32_t word) noexcept { return (word >> 16) & 0x3fff; }
+  static std::uint32_t searching(std::uint32_t word) noexcept { return word & count_mask; }
+  static std::uint32_t idle(std::uint32_t word) noexcept { return word >> bits & count_mask; }
+  static std::uint32_t reserve(std::uint32_t word) noexcept {
+    return word >> 2 * bits & count_mask;
+  }
+  static std::uint32_t available(std::uint32_t word) noexcept {
+    return idle(word) > reserve(word) ? idle(word) - reserve(word) : 0;
+  }
   static bool may_wake(std::uint32_t word) noexcept {
-    return idle(word) != 0 && searching(word) == 0 && (word & halted) == 0;
+    return available(word) != 0 && searching(word) == 0 && (word & halted) == 0;
   }
 
   detail::atomic<std::uint32_t> word_;  // [atomic WG-1]

@@ -56,6 +56,9 @@ bool ends_slice(bool is_over) noexcept { return is_over || one_in(64); }
 bool stays_here() noexcept { return !one_in(8); }
 bool stays_in_call() noexcept { return !one_in(2); }
 bool wakes_for_nothing() noexcept { return one_in(8); }
+std::uint32_t kept_in_reserve(std::uint32_t wanted, std::uint32_t procs) noexcept {
+  return one_in(16) ? static_cast<std::uint32_t>(next() % procs) : wanted;
+}
 bool is_due(std::uint32_t time, std::uint32_t period) noexcept {
   return time % period == 0 || one_in(4);
 }

@@ -4,7 +4,7 @@
 //
 // In normal builds these vanish into what they stand for. The chaos build answers by a seed: it
 // shuffles, ends time slices early, sends goroutines to other machines, takes processors from calls
-// that have just begun and wakes threads for nothing. The simulation
+// that have just begun, keeps processors in reserve and wakes threads for nothing. The simulation
 // (platform/simulated) decides everything by its plan, and has a clock of its own.
 #pragma once
 
@@ -29,6 +29,7 @@ bool ends_slice(bool is_over) noexcept;
 bool stays_here() noexcept;
 bool stays_in_call() noexcept;
 bool wakes_for_nothing() noexcept;
+std::uint32_t kept_in_reserve(std::uint32_t wanted, std::uint32_t procs) noexcept;
 bool is_due(std::uint32_t time, std::uint32_t period) noexcept;
 
 #else
@@ -47,6 +48,11 @@ inline bool stays_in_call() noexcept { return true; }
 
 // Does a thread that is to sleep on a futex come back at once?
 inline bool wakes_for_nothing() noexcept { return false; }
+
+// How many of so many processors are kept in reserve, if that many should be?
+inline std::uint32_t kept_in_reserve(std::uint32_t wanted, std::uint32_t) noexcept {
+  return wanted;
+}
 
 // Of something that is done once in so many times: is it done at this one?
 inline bool is_due(std::uint32_t time, std::uint32_t period) noexcept { return time % period == 0; }

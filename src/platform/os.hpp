@@ -50,6 +50,15 @@ std::int32_t current_thread_id() noexcept;
 // system refuses to tell. ~0.7 us.
 std::int64_t thread_cpu_ns(std::int32_t thread_id) noexcept;
 
+// How long a thread of this process has run on a CPU and has waited for one, in nanoseconds; -1
+// each if the thread is gone or the system does not tell. A few microseconds: it reads a file of
+// /proc (schedstat).
+struct cpu_times {
+  std::int64_t ran_ns = -1;
+  std::int64_t waited_ns = -1;
+};
+cpu_times thread_cpu_times(std::int32_t thread_id) noexcept;
+
 // Does a thread of this process sleep in the kernel at this moment? False also if it can't be told.
 // A few microseconds: it reads a file of /proc.
 bool is_thread_asleep(std::int32_t thread_id) noexcept;

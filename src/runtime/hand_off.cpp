@@ -9,16 +9,15 @@
 namespace sley::rt {
 
 processor* pop_idle(const processor* wanted) noexcept {
-  if (sched.gate.is_halted()) return nullptr;
+  if (sched.gate.is_halted() || !sched.gate.leave_idle()) return nullptr;
   processor** link = &sched.idle_processors;
   if (wanted != nullptr) {
     while (*link != nullptr && *link != wanted) link = &(*link)->next_idle;
     if (*link == nullptr) link = &sched.idle_processors;
   }
   processor* p = *link;
-  if (p == nullptr) return nullptr;
+  SLEY_CHECK(p != nullptr, "the gate counts the idle processors");
   *link = p->next_idle;
-  sched.gate.leave_idle();
   if (sched.sysmon_sleeps) {
     sched.sysmon_sleeps = false;
     wake_sysmon();

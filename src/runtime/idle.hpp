@@ -10,8 +10,8 @@ inline void push_idle(processor* p) noexcept {
   sched.idle_processors = p;
 }
 
-// Takes an idle processor into use, best the given one; null if there is none, or if the scheduler
-// is halted.
+// Takes an idle processor into use, best the given one; null if there is none but those in reserve,
+// or if the scheduler is halted.
 processor* pop_idle(const processor* wanted = nullptr) noexcept;
 
 inline void push_idle_machine(machine* m) noexcept {

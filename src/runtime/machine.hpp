@@ -10,6 +10,7 @@
 #include "platform/context.hpp"
 #include "platform/current.hpp"
 #include "platform/exception_state.hpp"
+#include "platform/os.hpp"
 #include "platform/sanitizer.hpp"
 #include "runtime/goroutine.hpp"
 
@@ -64,10 +65,12 @@ struct alignas(64) machine {
   std::uint32_t seen_finds = 0;    // [owner] all of them, when it ran out of work last
   std::uint32_t others_finds = 0;  // [owner] the others', when it gave its processor up last
   std::int64_t stray_cpu_ns = 0;   // [sysmon] the thread's CPU time when it lost its processor
-  std::uint32_t id = 0;            // [const]
-  base::random random;             // [owner] for choices that users see: select
-  void* signal_stack = nullptr;    // [const] while the thread lives
-  goroutine* self = nullptr;       // [const] foreign: the goroutine that stands for the thread
+  platform::cpu_times seen_times;  // [sysmon] the thread's, as reserve.cpp has seen them last
+  std::uint32_t seen_in_trial = 0;  // [sysmon] when that was
+  std::uint32_t id = 0;             // [const]
+  base::random random;              // [owner] for choices that users see: select
+  void* signal_stack = nullptr;     // [const] while the thread lives
+  goroutine* self = nullptr;        // [const] foreign: the goroutine that stands for the thread
   // The thread, 0 if there is none: changed under the border's lock, by the thread.
   detail::atomic<std::int32_t> thread_id;
   // Where the number of its CPU stands; null if nowhere. [lock: the border's]

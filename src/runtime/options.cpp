@@ -84,8 +84,12 @@ const char* set_debug(std::string_view name, std::optional<std::uint64_t> value)
   } else if (name == "asyncpreemptoff") {
     if (!value || *value > 1) return "asyncpreemptoff= and 0 or 1";
     debug.async_preempt = *value == 0;
+  } else if (name == "reserveoff") {
+    if (!value || *value > 1) return "reserveoff= and 0 or 1";
+    debug.keeps_reserve = *value == 0;
   } else {
-    return "schedtrace, scheddetail, slice or asyncpreemptoff, each with = and a number";
+    return "schedtrace, scheddetail, slice, asyncpreemptoff or reserveoff, each with = and a "
+           "number";
   }
   return nullptr;
 }

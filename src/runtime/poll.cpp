@@ -36,6 +36,7 @@ namespace {
 constexpr int further_looks = 16;
 constexpr int pauses_between_looks = 20;
 constexpr std::int64_t longest_unpolled_ns = 10'000'000;
+constexpr std::int64_t longest_unpolled_in_reserve_ns = 1'000'000;  // who could poll does not
 constexpr std::int64_t shortest_doze_ns = 50'000;
 constexpr std::int64_t longest_doze_ns = 800'000;  // so late an event may be noticed
 
@@ -118,7 +119,9 @@ void poll_if_late(std::int64_t now_ns) noexcept {
   static std::uint32_t seen = 0;       // [sysmon]
   static std::int64_t seen_at_ns = 0;  // [sysmon]
   const std::uint32_t polls = sched.polls.load_relaxed();
-  if (polls == seen && now_ns - seen_at_ns < longest_unpolled_ns) return;
+  const std::int64_t longest_ns =
+      sched.gate.reserve() != 0 ? longest_unpolled_in_reserve_ns : longest_unpolled_ns;
+  if (polls == seen && now_ns - seen_at_ns < longest_ns) return;
   if (polls == seen) ready_all(look_for_events());
   seen = sched.polls.load_relaxed();
   seen_at_ns = now_ns;
@@ -200,6 +203,9 @@ bool doze(machine* m) noexcept {
 bool sleep_until_needed(machine* m) noexcept {
   const std::int64_t until = earliest_timer();
   if (sched.gate.is_halted() || (until == never && !is_anything_watched())) return stop_m(m);
+  // In reserve (WG-3): others are busy, and look for events when they have nothing else to do; if
+  // that is late, or a timer is, sysmon sees to it.
+  if (sched.gate.available() == 0) return stop_m(m);
   const bool may_doze = have_others_found_events(m) && !is_everybody_idle();
   if (!sched.poller.try_take()) {
     timer_armed(until);                             // the one that polls may not know of ours

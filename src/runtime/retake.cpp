@@ -60,7 +60,7 @@ seen last_look[max_processors];
 // Would somebody else run if this processor were free? Idle processors and machines that search see
 // to what they can reach.
 bool is_wanted(const processor* p) noexcept {
-  if (sched.gate.idle() != 0 || sched.gate.searching() != 0) return has_local_work(p);
+  if (sched.gate.available() != 0 || sched.gate.searching() != 0) return has_local_work(p);
   return is_work_waiting(p);
 }
 

@@ -65,6 +65,7 @@ stats read_stats() noexcept {
   s.spinning_threads = rt::sched.gate.searching();
   s.procs = rt::sched.procs.read();
   s.idle_procs = rt::sched.gate.idle();
+  s.reserve_procs = rt::sched.gate.reserve();
   s.global_queue = rt::sched.queue.size();
   for (std::uint32_t i = 0; i < s.procs; ++i) {
     rt::processor& p = rt::sched.processors[i];

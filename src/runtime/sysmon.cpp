@@ -14,6 +14,7 @@
 #include "runtime/dump.hpp"
 #include "runtime/options.hpp"
 #include "runtime/preempt.hpp"
+#include "runtime/reserve.hpp"
 #include "runtime/retake.hpp"
 #include "runtime/sched_state.hpp"
 #include "runtime/sched_trace.hpp"
@@ -31,6 +32,8 @@ namespace {
 
 constexpr std::int64_t shortest_delay_ns = 60'000;
 constexpr std::int64_t longest_delay_ns = 10'000'000;
+// With processors in reserve, which timers and goroutines may wait for.
+constexpr std::int64_t longest_delay_in_reserve_ns = 1'000'000;
 // With all processors idle, but threads that run goroutines without one.
 constexpr std::int64_t longest_delay_idle_ns = 100'000'000;
 constexpr int patient_rounds = 50;
@@ -108,7 +111,7 @@ class housekeeping {
 // All are idle: says so to who takes a processor into use. False if somebody has.
 bool announce_rest() noexcept {
   detail::lock_guard guard(sched.lock);
-  if (!is_everybody_idle()) return false;
+  if (!is_everybody_idle() || sched.gate.reserve() != 0) return false;
   if (!sched.gate.is_halted() && (is_anything_queued() || is_poller_missing())) return false;
   sched.sysmon_sleeps = true;
   return true;
@@ -133,8 +136,13 @@ bool sleep_until(std::int64_t when_ns, std::int64_t now_ns) noexcept {
 // again without a stack having come free.
 void help_out() noexcept {
   if (sched.stackless_count.load_relaxed() != 0) help_stackless();
-  if (sched.gate.idle() == 0 || sched.gate.searching() != 0) return;
+  if (sched.gate.available() == 0 || sched.gate.searching() != 0) return;
   if (is_anything_queued() || is_poller_missing()) wake_p();
+}
+
+std::int64_t longest_delay(bool all_idle) noexcept {
+  if (sched.gate.reserve() != 0) return longest_delay_in_reserve_ns;
+  return all_idle ? longest_delay_idle_ns : longest_delay_ns;
 }
 
 void sysmon_main(void*) {
@@ -149,6 +157,7 @@ void sysmon_main(void*) {
     serve_world_requests();
     const look_result look = look_at_processors(now_ns);
     spread_machines(now_ns);
+    if (see_to_reserve(now_ns)) looks.look_round();
     watch_strays();
     poll_if_late(now_ns);
     help_out();
@@ -158,7 +167,7 @@ void sysmon_main(void*) {
     if (look.has_taken) {
       looks.hurry();
     } else {
-      looks.slow_down(all_idle ? longest_delay_idle_ns : longest_delay_ns);
+      looks.slow_down(longest_delay(all_idle));
     }
     const bool is_quiet = all_idle && looks.delay_ns() >= longest_delay_ns;
     if (is_quiet) look_for_deadlock();

@@ -154,6 +154,7 @@ void set_procs(std::uint32_t procs) noexcept {
 void resize(std::uint32_t procs) noexcept {
   if (procs == sched.procs.read()) return;
   stop_the_world();
+  sched.gate.keep_in_reserve(0);
   set_procs(procs);
   start_the_world();
 }

@@ -1,6 +1,7 @@
 // The automatic number of processors: as many as CPUs that the process may use, by its affinity and
 // the limit of its cgroup; it follows while the process works, unless somebody has set a number.
 // The children come without the setting with which this program is run.
+#include "support/affinity.hpp"
 #include "support/cgroup.hpp"
 #include "support/child.hpp"
 #include "support/harness.hpp"
@@ -8,10 +9,8 @@
 #include <algorithm>
 #include <chrono>
 #include <climits>
-#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
-#include <filesystem>
 #include <string>
 #include <utility>
 
@@ -21,8 +20,11 @@
 using sley::run;
 using sley::runtime::max_procs;
 using sley::runtime::set_max_procs;
+using sley_test::affinity;
 using sley_test::eventually;
+using sley_test::first_of;
 using sley_test::run_child;
+using sley_test::set_affinity;
 using sley_test::skipped;
 using namespace std::chrono_literals;
 
@@ -32,29 +34,6 @@ int become_without_setting(const char* name) {
   unsetenv("SLEY_MAXPROCS");
   sley_test::become_child(name);
   return 99;
-}
-
-cpu_set_t affinity() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  sched_getaffinity(0, sizeof(set), &set);
-  return set;
-}
-
-cpu_set_t first_of(const cpu_set_t& set) {
-  cpu_set_t first;
-  CPU_ZERO(&first);
-  for (std::size_t cpu = 0; cpu < CPU_SETSIZE && CPU_COUNT(&first) == 0; ++cpu) {
-    if (CPU_ISSET(cpu, &set)) CPU_SET(cpu, &first);
-  }
-  return first;
-}
-
-// Of every thread of the process.
-void set_affinity(const cpu_set_t& set) {
-  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/task")) {
-    sched_setaffinity(std::stoi(entry.path().filename()), sizeof(set), &set);
-  }
 }
 
 // Busy all the time, for the number is looked at while the process works. False if it is another

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <ctime>
 #include <memory>
 #include <stop_token>
 #include <string>
@@ -309,15 +310,15 @@ GO_TEST(context, a_hundred_thousand_children_end_in_linear_time) {
     auto [parent, cancel] = sley::with_cancel(context::background());
     std::vector<context> all;
     for (int i = 0; i < children; ++i) all.push_back(sley::with_cancel(parent).first);
-    const auto start = std::chrono::steady_clock::now();
+    const std::clock_t start = std::clock();  // CPU time: others may have the CPUs meanwhile
     cancel();
-    const auto took = std::chrono::steady_clock::now() - start;
+    const std::clock_t took = std::clock() - start;
     for (const context& ctx : all) EXPECT_TRUE(ctx.error());
     return took;
   };
   const int many = rounds(100'000);
   time_for(many);
-  EXPECT_LT(time_for(many), 100 * (time_for(many / 10) + 1ms));
+  EXPECT_LT(time_for(many), 30 * (time_for(many / 10) + CLOCKS_PER_SEC / 1000));
 }
 
 GO_TEST(context, a_chain_may_be_any_number_deep) {

@@ -5,8 +5,7 @@
 // another machine. Work that waits while all machines sleep is a deadlock.
 //
 // What the lock of the scheduler does there is done here by steps that nothing interrupts but that
-// order nothing either, so that the gate has to do without the lock's orders. But for one: whoever
-// makes a processor idle after a new thread has found none knows that the thread is there.
+// order nothing either, so that the gate has to do without the lock's orders.
 #include "parts/note.hpp"
 #include "parts/thread_requests.hpp"
 #include "parts/wake_gate.hpp"
@@ -33,8 +32,7 @@ struct gate_suite : model::suite<Derived, Threads> {
   detail::atomic<std::uint32_t> idle_machines;    // on theirs
   parts::thread_requests thread_requests;
   detail::atomic<std::uint32_t> taken;
-  detail::atomic<std::uint32_t> lock_order;  // see above
-  machine machines[Threads + 4];             // those of threads that were asked for are behind
+  machine machines[Threads + 4];  // those of threads that were asked for are behind
   unsigned made = 0;
   bool makes_thread[Threads] = {};
   bool first_submits = false;  // the goroutine that is run first submits another
@@ -43,7 +41,7 @@ struct gate_suite : model::suite<Derived, Threads> {
   void start(std::uint32_t procs, std::uint32_t idle) {
     gate.set_procs(procs);
     gate.add_idle(procs);
-    for (std::uint32_t i = idle; i < procs; ++i) gate.leave_idle();
+    for (std::uint32_t i = idle; i < procs; ++i) RL_ASSERT(gate.leave_idle());
     idle_processors.store_relaxed(idle);
   }
 
@@ -62,17 +60,14 @@ struct gate_suite : model::suite<Derived, Threads> {
 
   bool pop_idle() {
     const model::one_step locked;
-    std::uint32_t seen = 0;
-    while (!idle_processors.cas_relaxed(seen, seen - (seen != 0))) {
-    }
-    if (seen != 0) gate.leave_idle();
-    return seen != 0;
+    if (!gate.leave_idle()) return false;
+    RL_ASSERT(idle_processors.add_relaxed(static_cast<std::uint32_t>(-1)) != 0);
+    return true;
   }
 
   // True if the gate is halted.
   bool push_idle(bool was_searching) {
     const model::one_step locked;
-    lock_order.add_relaxed(1);  // the barrier that follows makes it an acquire
     idle_processors.add_relaxed(1);
     return gate.go_idle(was_searching);
   }
@@ -133,15 +128,9 @@ struct gate_suite : model::suite<Derived, Threads> {
     }
   }
 
-  bool begin_to_search(machine& m) {
-    const model::one_step locked;
-    lock_order.add_acq_rel(1, "TH-1");
-    return take_up_search(m);
-  }
-
   void machine_main(machine& m) {
     if (!model::is_left_out("TH-1 arrive")) thread_requests.arrive();
-    const bool has_p = !model::is_left_out("TH-1 take a processor") && begin_to_search(m);
+    const bool has_p = !model::is_left_out("TH-1 take a processor") && take_up_search(m);
     if (has_p || stop_m(m)) find_runnable(m);
   }
 
@@ -378,6 +367,56 @@ struct two_rely_on_one_thread : gate_suite<two_rely_on_one_thread, 2, 2> {
   }
 };
 
+// WG-3. One of two processors is in reserve, and both are given up: the last one looks, and may
+// have its processor back.
+struct the_reserve_is_not_to_be_taken : gate_suite<the_reserve_is_not_to_be_taken, 3, 1> {
+  static constexpr const char* name = "the_reserve_is_not_to_be_taken";
+  static constexpr int bound = 3;
+
+  void before() {
+    start(2, 0);
+    gate.keep_in_reserve(1);
+  }
+
+  void thread(unsigned index) {
+    if (index == 0) {
+      submit();
+    } else {
+      find_runnable(machines[index]);
+    }
+    run_made_thread();
+  }
+};
+
+// WG-3. Who submits keeps its processor, and the other one is in reserve until it is released.
+struct work_comes_while_there_is_a_reserve : gate_suite<work_comes_while_there_is_a_reserve, 3, 1> {
+  static constexpr const char* name = "work_comes_while_there_is_a_reserve";
+  static constexpr int bound = 4;
+
+  void before() {
+    start(2, 1);
+    gate.keep_in_reserve(1);
+  }
+
+  void release() {
+    gate.keep_in_reserve(0);
+    detail::heavy_barrier("WG-1");
+    if (model::is_left_out("WG-3 look after the release")) return;
+    if (queue.load_relaxed() != 0) wake_p();
+  }
+
+  void thread(unsigned index) {
+    if (index == 0) {
+      submit();
+    } else if (index == 1) {
+      release();
+    } else if (stop_m(machines[2])) {
+      find_runnable(machines[2]);
+    }
+    run_made_thread();
+  }
+};
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -389,16 +428,20 @@ int main(int argc, char** argv) {
                        model::scenario_of<known_work_is_taken_and_more_comes>(),
                        model::scenario_of<a_thread_that_comes_finds_it>(),
                        model::scenario_of<the_second_thread_finds_it>(),
-                       model::scenario_of<two_rely_on_one_thread>()},
+                       model::scenario_of<two_rely_on_one_thread>(),
+                       model::scenario_of<the_reserve_is_not_to_be_taken>(),
+                       model::scenario_of<work_comes_while_there_is_a_reserve>()},
                       {{"WG-1"},
                        {"WG-1@wake_needed"},
                        {"WG-1@give_up_p"},
                        {"WG-1 wake somebody then", work_comes_while_halted::name},
                        {"WG-1 wake somebody beside work", known_work_is_taken_and_more_comes::name},
+                       {"WG-1@release", work_comes_while_there_is_a_reserve::name},
+                       {"WG-3 look after the release", work_comes_while_there_is_a_reserve::name},
                        {"WG-2 wake the next", who_finds_work_wakes_the_next::name},
                        {"WG-2 claim again", a_claim_that_fails_is_not_forgotten::name},
                        {"TH-1", a_thread_that_comes_finds_it::name},
-                       {"TH-1@begin_to_search", a_thread_that_comes_finds_it::name},
+                       {"TH-1@leave_idle", a_thread_that_comes_finds_it::name},
                        {"TH-1 arrive", two_rely_on_one_thread::name},
                        {"TH-1 ask for a thread", two_rely_on_one_thread::name},
                        {"TH-1 take a processor", two_rely_on_one_thread::name}})

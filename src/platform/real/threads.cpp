@@ -140,6 +140,16 @@ std::size_t read_start(const char* path, char* text, std::size_t size) noexcept 
   return used;
 }
 
+// The name of a file of /proc about a thread of this process.
+struct task_path {
+  task_path(std::int32_t thread_id, std::string_view file) noexcept {
+    char* end = text + std::strlen(text);
+    end = std::to_chars(end, text + sizeof(text), thread_id).ptr;
+    std::memcpy(end, file.data(), file.size());
+  }
+  char text[64] = "/proc/self/task/";
+};
+
 // What follows the name of the program, which is in parentheses and may contain any, in a `stat` of
 // /proc.
 std::string_view after_name(const char* path, char* text, std::size_t size) noexcept {
@@ -152,13 +162,21 @@ std::string_view after_name(const char* path, char* text, std::size_t size) noex
 }  // namespace
 
 bool is_thread_asleep(std::int32_t thread_id) noexcept {
-  char path[64] = "/proc/self/task/";
-  char* end = path + std::strlen(path);
-  end = std::to_chars(end, path + sizeof(path) - sizeof("/stat"), thread_id).ptr;
-  std::memcpy(end, "/stat", sizeof("/stat"));
+  const task_path path(thread_id, "/stat");
   char text[256];
-  const std::string_view fields = after_name(path, text, sizeof(text));
+  const std::string_view fields = after_name(path.text, text, sizeof(text));
   return !fields.empty() && fields.front() != 'R';
+}
+
+cpu_times thread_cpu_times(std::int32_t thread_id) noexcept {
+  const task_path path(thread_id, "/schedstat");
+  char text[64];  // "ran waited slices\n", proc(5)
+  const char* const end = text + read_start(path.text, text, sizeof(text));
+  cpu_times t;
+  const auto [space, error] = std::from_chars(text, end, t.ran_ns);
+  if (error != std::errc() || space == end) return {};
+  if (std::from_chars(space + 1, end, t.waited_ns).ec != std::errc()) return {};
+  return t;
 }
 
 std::uint32_t count_threads() noexcept {

@@ -25,6 +25,7 @@ constexpr std::uint64_t longest_wait = 20'000;  // steps
 
 constexpr std::uint32_t slice_ends_one_in = 16;
 constexpr std::uint32_t moves_one_in = 8;
+constexpr std::uint32_t reserve_changes_one_in = 4;
 
 plan current;
 journal own_journal;  // of a process that no explorer has started
@@ -300,6 +301,13 @@ bool stays_here() noexcept {
 // sysmon is a thread like others, and the plan lets it come by at any time.
 bool stays_in_call() noexcept { return true; }
 bool wakes_for_nothing() noexcept { return false; }
+
+std::uint32_t kept_in_reserve(std::uint32_t wanted, std::uint32_t procs) noexcept {
+  using namespace simulated;
+  if (!is_playing || current.strategy != strategy::random) return wanted;
+  return one_in(reserve_changes_one_in) ? simulated::draw_below(procs) : wanted;
+}
+
 bool is_due(std::uint32_t time, std::uint32_t) noexcept { return time % 2 == 0; }  // runs are short
 
 std::uint32_t draw_below(base::random&, std::uint32_t bound) noexcept {

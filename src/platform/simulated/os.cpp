@@ -98,6 +98,8 @@ std::int64_t thread_cpu_ns(std::int32_t thread_id) noexcept {
   return t == nullptr ? -1 : static_cast<std::int64_t>(t->steps) * ns_per_step;
 }
 
+cpu_times thread_cpu_times(std::int32_t) noexcept { return {}; }
+
 bool is_thread_asleep(std::int32_t thread_id) noexcept {
   const simulated::thread* t = simulated::find(thread_id);
   return t != nullptr && t->state != state::runnable;

@@ -5,7 +5,7 @@
  * src/runtime/wake.cpp; find_runnable, search and rest of find_runnable.cpp; poll_now,
  * wait_for_events and see_to_polling of poll.cpp; hand_off_p, make_idle and regain_p of
  * hand_off.cpp; request_threads and machine_main of threads.cpp; poll_if_late, help_out and
- * announce_rest of sysmon.cpp; the word of src/parts/wake_gate.hpp. What is done under the
+ * announce_rest of sysmon.cpp; look_after_release of reserve.cpp; the word of src/parts/wake_gate.hpp. What is done under the
  * scheduler's lock is one step.
  *
  * Memory is sequentially consistent here: the barriers of WG-1 are the business of
@@ -17,11 +17,15 @@
  *
  * SPAWNS, READS, CALLS, STUCK and ENDLESS say how often a goroutine starts another, waits for a
  * descriptor, blocks in a call, does that for ever, or computes for ever. WATCHED: one waits for a descriptor already,
- * and the machine that it ran on runs another.
+ * and the machine that it ran on runs another. RESERVES: how often sysmon keeps a processor in reserve (WG-3) for a while.
  *
  * To be rejected: NO_SECOND_LOOK (after going idle), NO_SEE_TO_POLLING (by who makes a processor
- * idle that it has in hand) and, with SYSMON, NO_HELP (by sysmon, who has polled a moment ago).
+ * idle that it has in hand), NO_RELEASE_LOOK and NO_RELEASE_POLLING (by who releases the reserve)
+ * and, with SYSMON, NO_HELP (by sysmon, who has polled a moment ago).
  */
+#ifndef RESERVES
+#define RESERVES 0
+#endif
 #ifndef SPAWNS
 #define SPAWNS 0
 #endif
@@ -44,6 +48,7 @@
 /* The gate's word. */
 byte idle = 0;
 byte searching = 0;
+byte reserve = 0;
 
 /* Under the scheduler's lock. */
 bool is_idle[PROCS];
@@ -66,18 +71,20 @@ byte reads = READS;
 byte calls = CALLS;
 byte endless = ENDLESS;
 byte stuck = STUCK;
+byte reserves = RESERVES;
 byte polls = 1;         /* of sysmon */
 
 chan note[MACHINES] = [1] of { byte, bool };  /* processor, searches */
 chan sysmon_note = [1] of { bit };
 
-#define may_wake (idle != 0 && searching == 0)
+#define may_wake (idle > reserve && searching == 0)
 #define is_everybody_idle (idle == PROCS && searching == 0)
 #define is_queued (global_queue != 0 || queue[0] != 0 || queue[1] != 0)
 #ifndef NO_HELP
-#define is_everything_quiet (is_everybody_idle && !is_queued && (is_watched == 0 || has_poller))
+#define is_everything_quiet \
+  (reserve == 0 && is_everybody_idle && !is_queued && (is_watched == 0 || has_poller))
 #else
-#define is_everything_quiet (is_everybody_idle && !is_queued)
+#define is_everything_quiet (reserve == 0 && is_everybody_idle && !is_queued)
 #endif
 #define is_anybody_listed (is_listed[0] || is_listed[1] || is_listed[2])
 
@@ -91,7 +98,7 @@ inline wake_sysmon() {
 /* Within a step, as pop_idle(); got = NONE if there is none. */
 inline pop_idle_locked(got) {
   if
-  :: idle != 0 ->
+  :: idle > reserve ->
      if
      :: is_idle[0] -> got = 0
      :: is_idle[1] -> got = 1
@@ -300,7 +307,7 @@ find_runnable:
 #endif
   /* wait_for_events */
   if
-  :: is_watched == 0 -> goto stop
+  :: is_watched == 0 || idle <= reserve -> goto stop
   :: else
   fi;
   if
@@ -404,6 +411,22 @@ proctype sysmon() {
      };
      hand_off_p(processor, found);
      processor = NONE
+  :: atomic { reserve == 0 && reserves != 0 -> reserves--; reserve = 1 }
+  :: atomic { reserve != 0 -> reserve = 0 };  /* look_after_release */
+#ifndef NO_RELEASE_LOOK
+     look_again(found);
+     if
+     :: found -> wake_p()
+     :: else
+     fi;
+#endif
+#ifndef NO_RELEASE_POLLING
+     if
+     :: is_watched != 0 && !has_poller -> wake_if_needed()
+     :: else
+     fi;
+#endif
+     found = false
 #ifdef SYSMON
   :: atomic { is_watched != 0 && polls != 0 -> polls-- };  /* poll_if_late */
      if
@@ -419,7 +442,7 @@ proctype sysmon() {
      :: else
      fi
 #ifndef NO_HELP
-  :: idle != 0 && searching == 0 ->  /* help_out */
+  :: idle > reserve && searching == 0 ->  /* help_out */
      look_again(found);
      if
      :: !found && is_watched != 0 && !has_poller -> found = true

@@ -11,7 +11,7 @@ namespace {
 wake_gate& started(wake_gate& gate, std::uint32_t procs, std::uint32_t busy) {
   gate.set_procs(procs);
   gate.add_idle(procs);
-  for (std::uint32_t i = 0; i < busy; ++i) gate.leave_idle();
+  for (std::uint32_t i = 0; i < busy; ++i) EXPECT_TRUE(gate.leave_idle());
   return gate;
 }
 
@@ -31,7 +31,7 @@ TEST(wake_gate, somebody_is_woken_only_if_a_processor_is_idle_and_nobody_searche
   EXPECT_TRUE(gate.claim_search());
   EXPECT_FALSE(gate.wake_needed()) << "the one that was woken searches";
   EXPECT_FALSE(gate.claim_search());
-  gate.leave_idle();
+  EXPECT_TRUE(gate.leave_idle());
   EXPECT_TRUE(gate.found_work());
   EXPECT_FALSE(gate.wake_needed()) << "no processor is idle";
   EXPECT_FALSE(gate.claim_search());
@@ -62,7 +62,7 @@ TEST(wake_gate, a_claim_that_failed_is_made_again_only_if_there_is_reason) {
   wake_gate gate;
   started(gate, 2, 1);
   ASSERT_TRUE(gate.claim_search());
-  gate.leave_idle();  // somebody else took the processor
+  EXPECT_TRUE(gate.leave_idle());  // somebody else took the processor
   EXPECT_FALSE(gate.claim_failed());
   EXPECT_FALSE(gate.go_idle(false));
   ASSERT_TRUE(gate.claim_search());
@@ -76,7 +76,7 @@ TEST(wake_gate, going_idle_ends_the_search) {
   EXPECT_FALSE(gate.go_idle(true));
   EXPECT_EQ(gate.idle(), 1U);
   EXPECT_EQ(gate.searching(), 0U);
-  gate.leave_idle();
+  EXPECT_TRUE(gate.leave_idle());
   gate.search_anyway();
   EXPECT_EQ(gate.idle(), 0U);
   EXPECT_EQ(gate.searching(), 1U);
@@ -129,6 +129,29 @@ TEST(wake_gate, is_halted_until_it_is_neither_paused_nor_stopped) {
   }
 }
 
+TEST(wake_gate, for_processors_in_reserve_nobody_is_woken) {
+  wake_gate gate;
+  started(gate, 4, 2);
+  gate.keep_in_reserve(1);
+  EXPECT_EQ(gate.idle(), 2U);
+  EXPECT_EQ(gate.available(), 1U);
+  EXPECT_TRUE(gate.wake_needed());
+  gate.keep_in_reserve(3);
+  EXPECT_EQ(gate.reserve(), 3U);
+  EXPECT_EQ(gate.available(), 0U) << "more in reserve than idle";
+  EXPECT_FALSE(gate.leave_idle());
+  EXPECT_FALSE(gate.wake_needed());
+  EXPECT_FALSE(gate.claim_search());
+  EXPECT_FALSE(gate.go_idle(false));
+  EXPECT_FALSE(gate.wake_needed()) << "one is busy";
+  EXPECT_FALSE(gate.go_idle(false));
+  EXPECT_EQ(gate.available(), 1U) << "all are idle, and one is not in reserve";
+  EXPECT_TRUE(gate.wake_needed());
+  gate.keep_in_reserve(0);
+  EXPECT_EQ(gate.available(), 4U);
+  EXPECT_EQ(gate.searching(), 0U);
+}
+
 // As when the number of processors changes: the searchers have gone before.
 TEST(wake_gate, another_number_of_processors_counts_for_who_searches_and_who_is_idle) {
   wake_gate gate;
@@ -146,7 +169,7 @@ TEST(wake_gate, another_number_of_processors_counts_for_who_searches_and_who_is_
   gate.set_procs(3);
   gate.restart();
   EXPECT_EQ(gate.idle(), 1U);
-  gate.leave_idle();
+  EXPECT_TRUE(gate.leave_idle());
   EXPECT_EQ(gate.idle(), 0U);
   ASSERT_TRUE(gate.start_searching());
   ASSERT_TRUE(gate.start_searching());
@@ -157,9 +180,13 @@ TEST(wake_gate, counts_up_to_as_many_processors_as_there_can_be) {
   wake_gate gate;
   gate.set_procs(256);
   gate.add_idle(256);
+  gate.keep_in_reserve(255);
   gate.pause();
   gate.stop();
   EXPECT_EQ(gate.idle(), 256U);
+  EXPECT_EQ(gate.reserve(), 255U);
+  EXPECT_EQ(gate.available(), 1U);
+  gate.keep_in_reserve(0);
   gate.remove_idle(256);
   EXPECT_EQ(gate.idle(), 0U);
   EXPECT_TRUE(gate.is_paused());
