@@ -182,6 +182,7 @@ GO_TEST(tracer, goroutines_that_compute_and_block_are_seen_to_lose_their_process
 GO_TEST(tracer, is_switched_by_any_thread_while_others_work_and_processors_come_and_go) {
   const int before = sley::runtime::max_procs();
   std::atomic<bool> is_over = false;
+  std::atomic<int> laps = 0;
   sley::wait_group all;
   for (int i = 0; i < 8; ++i) {
     all.go([&] {
@@ -189,6 +190,7 @@ GO_TEST(tracer, is_switched_by_any_thread_while_others_work_and_processors_come_
         sley::wait_group one;
         one.go([] { compute_for(50us); });
         one.wait();
+        ++laps;
       }
     });
   }
@@ -196,8 +198,11 @@ GO_TEST(tracer, is_switched_by_any_thread_while_others_work_and_processors_come_
     for (int i = 0; i < sley_test::rounds(20); ++i) {
       const trace_file file;
       trace::start(file.path());
+      const int laps_before = laps;
       sley::runtime::set_max_procs(1 + i % 8);
       std::this_thread::sleep_for(2ms);
+      // The system may have run none of our threads meanwhile.
+      EXPECT_TRUE(sley_test::eventually([&] { return laps > laps_before; }));
       trace::stop();
       const auto runs = file.runs();
       EXPECT_FALSE(runs.empty());
