@@ -4,6 +4,7 @@
 #include <sley/detail/atomic.hpp>
 #include <sley/detail/config.hpp>
 #include <sley/detail/deadline.hpp>
+#include <sley/detail/lock_owner.hpp>
 #include <sley/detail/wait_list.hpp>
 
 #include <chrono>
@@ -18,8 +19,9 @@ class timed_waiter;
 
 // A lock that parks a goroutine and blocks a foreign thread. Meets the standard's TimedMutex
 // requirements (works in std::lock_guard, std::unique_lock and std::scoped_lock). Not recursive. It
-// may be unlocked by another goroutine than the one that locked it, as Go's sync.Mutex. Destroying
-// it while it is held or waited for is an error, which debug builds report.
+// is unlocked by the goroutine (or foreign thread) that locked it; what one may take and another
+// give back is a binary_semaphore. That another one unlocks it, and destroying it while it is held
+// or waited for, are errors, which debug builds report.
 //
 // Waiters are served in order, but a running goroutine may overtake one that has been woken and
 // does not run yet, which is many times faster. One that has waited for more than a millisecond is
@@ -36,14 +38,19 @@ class SLEY_API mutex {
 
   void lock() {
     std::uint32_t free = 0;
-    if (!is_crowded_.load_relaxed() && state_.cas_acquire(free, locked, "MX-1")) return;
+    if (!is_crowded_.load_relaxed() && state_.cas_acquire(free, locked, "MX-1")) {
+      return owner_.enter();
+    }
     if (!try_lock()) lock_slow(detail::no_deadline);
   }
   // Never parks. False if somebody has it; never for another reason.
   bool try_lock() noexcept {
     std::uint32_t seen = state_.load_relaxed();  // the cas decides
     while ((seen & locked) == 0) {               // ends: each failure means that it has changed
-      if (state_.cas_acquire(seen, seen | locked, "MX-1")) return true;
+      if (state_.cas_acquire(seen, seen | locked, "MX-1")) {
+        owner_.enter();
+        return true;
+      }
     }
     return false;
   }
@@ -60,6 +67,7 @@ class SLEY_API mutex {
   }
   // Never parks. Unlocking an unlocked mutex is a fatal error, as in Go.
   void unlock() noexcept {
+    owner_.leave("sley: a mutex is unlocked by one that has not locked it");
     std::uint32_t held = locked;
     if (is_crowded_.load_relaxed() || !state_.cas_release(held, 0, "MX-1")) unlock_slow();
   }
@@ -98,6 +106,7 @@ class SLEY_API mutex {
   // as one that does not. A look at state_ itself would have to wait for the cas before.
   detail::atomic<bool> is_crowded_;
   detail::wait_list waiters_;
+  [[no_unique_address]] detail::lock_owner owner_;
 };
 
 // The standard's other name for it.

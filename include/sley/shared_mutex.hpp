@@ -4,6 +4,7 @@
 #include <sley/detail/atomic.hpp>
 #include <sley/detail/config.hpp>
 #include <sley/detail/deadline.hpp>
+#include <sley/detail/lock_owner.hpp>
 #include <sley/detail/semaphore_core.hpp>
 #include <sley/detail/wait_list.hpp>
 
@@ -20,10 +21,10 @@ namespace sley {
 // have come meanwhile get in before the next writer. Writers are served in order. So a goroutine
 // that holds it shared must not ask for it again.
 //
-// A shared lock is unlocked by the goroutine (or foreign thread) that locked it. An exclusive one
-// may be unlocked by another. Unlocking what is not locked is a fatal error, as in Go. It must not
-// be destroyed while it is locked or a call is under way. Debug builds report that, and who unlocks
-// what only others have locked shared.
+// A lock, shared or exclusive, is unlocked by the goroutine (or foreign thread) that locked it.
+// Unlocking what is not locked is a fatal error, as in Go. It must not be destroyed while it is
+// locked or a call is under way. Debug builds report that, and who unlocks what only others have
+// locked.
 //
 // Where writers are rare, readers leave their marks in slots of the processor that they run on, and
 // do not write to the lock itself; the next writer looks at the slots of all processors. From BRAVO
@@ -125,6 +126,7 @@ class SLEY_API shared_mutex {
   detail::semaphore_core writers_;                   // whose turn it is among writers
   detail::wait_list draining_;                       // the writer that waits for the count
   detail::wait_list readers_;
+  [[no_unique_address]] detail::lock_owner owner_;  // of an exclusive lock
 };
 
 }  // namespace sley

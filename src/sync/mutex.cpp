@@ -40,7 +40,9 @@ bool mutex::lock_slow(std::int64_t deadline_ns) {
   outcome result = spin(a) || take(a) ? outcome::has_it : outcome::again;
   while (result == outcome::again) result = wait(a);
   rt::leave();
-  return result == outcome::has_it;
+  if (result != outcome::has_it) return false;
+  owner_.enter();
+  return true;
 }
 
 bool mutex::spin(attempt& a) noexcept {

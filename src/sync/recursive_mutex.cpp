@@ -2,23 +2,10 @@
 #include <sley/recursive_mutex.hpp>
 
 #include "base/check.hpp"
-#include "runtime/enter.hpp"
+#include "sync/caller.hpp"
 #include "sync/misuse.hpp"
 
 namespace sley {
-
-namespace {
-
-// Who calls: the goroutine's record, or the one that stands for a foreign thread.
-const void* caller() noexcept {
-  if (const rt::machine* m = rt::this_machine(); m != nullptr) return m->g;
-  rt::machine* m = rt::enter();
-  const void* g = m->g;
-  rt::leave(m);
-  return g;
-}
-
-}  // namespace
 
 recursive_mutex::~recursive_mutex() {
   if (base::debug_checks && owner_.load_relaxed() != nullptr) {
@@ -27,7 +14,7 @@ recursive_mutex::~recursive_mutex() {
 }
 
 void recursive_mutex::lock() {
-  const void* me = caller();
+  const void* me = sync::caller();
   if (!is_mine(me)) {
     mutex_.lock();
     owner_.store_relaxed(me);
@@ -36,7 +23,7 @@ void recursive_mutex::lock() {
 }
 
 bool recursive_mutex::try_lock() {
-  const void* me = caller();
+  const void* me = sync::caller();
   if (!is_mine(me)) {
     if (!mutex_.try_lock()) return false;
     owner_.store_relaxed(me);
@@ -46,7 +33,7 @@ bool recursive_mutex::try_lock() {
 }
 
 void recursive_mutex::unlock() noexcept {
-  if (!is_mine(caller()))
+  if (!is_mine(sync::caller()))
     base::fatal("sley: a recursive_mutex is unlocked by one that does not own it");
   if (--depth_ != 0) return;
   owner_.store_relaxed(nullptr);

@@ -175,15 +175,20 @@ bool shared_mutex::try_lock() noexcept {
     writers_.release(1, 1);
     return false;
   }
-  if (!has_slots_.load_relaxed() && !is_asking_) return true;  // SM-1: readers set it in the count
-  close_slots();
-  is_asking_ = is_any_slot_taken();
-  if (!is_asking_) return true;
-  unlock();
-  return false;
+  if (has_slots_.load_relaxed() || is_asking_) {  // SM-1: readers set it in the count
+    close_slots();
+    is_asking_ = is_any_slot_taken();
+  }
+  if (is_asking_) {
+    unlock();
+    return false;
+  }
+  owner_.enter();
+  return true;
 }
 
 void shared_mutex::unlock() noexcept {
+  owner_.leave("sley: a shared_mutex is unlocked by one that has not locked it");
   std::uint64_t seen = writer;
   if (state_.cas_release(seen, 0, "SM-1")) {
     writers_.release(1, 1);
@@ -230,6 +235,7 @@ bool shared_mutex::lock_until_ns(std::int64_t deadline_ns) {
     is_asking_ = true;
   }
   mine.has_lock = (count_of(before) == 0 || drain_count(deadline_ns)) && drain_slots(deadline_ns);
+  if (mine.has_lock) owner_.enter();
   return mine.has_lock;
 }
 

@@ -318,6 +318,7 @@ namespace {
 struct promises {
   sley::mutex mutex;
   sley::shared_mutex shared;
+  chan<void> locks_gate;  // whoever has both waits for it
   sley::mutex of_condition;
   sley::condition_variable condition;
   bool is_met = false;  // [lock: of_condition]
@@ -338,8 +339,13 @@ struct promises {
 
 // Returns how many go(wait) has been called for.
 int wait_for_all(promises& all, const std::function<void(std::function<void()>)>& go) {
-  all.mutex.lock();
-  all.shared.lock();
+  const chan<void> are_locked;
+  sley::go([&all, are_locked] {
+    const std::scoped_lock guard(all.mutex, all.shared);
+    are_locked.send();
+    all.locks_gate.receive();
+  });
+  are_locked.receive();
   all.units.acquire(2);
   all.group.add(1);
   const std::vector<std::function<void()>> waits = {
@@ -386,8 +392,7 @@ int wait_for_all(promises& all, const std::function<void(std::function<void()>)>
 }
 
 void meet_all(promises& all) {
-  all.mutex.unlock();
-  all.shared.unlock();
+  all.locks_gate.close();
   {
     const std::lock_guard guard(all.of_condition);
     all.is_met = true;
@@ -406,7 +411,7 @@ void meet_all(promises& all) {
 
 }  // namespace
 
-// The lock that is held from one run to the next is unlocked by another goroutine, as it may be.
+// Locks are held from one run to the next by a goroutine that waits itself.
 TEST(everywhere, who_waits_when_run_returns_gets_it_in_the_next_run) {
   for (int i = 0; i < 10; ++i) {
     promises all;

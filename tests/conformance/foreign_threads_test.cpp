@@ -173,14 +173,13 @@ TEST(foreign_threads, wait_from_one_run_to_the_next) {
   EXPECT_EQ(status, 7);
 }
 
-// Unlike that of a std::mutex, the owner of a sley::mutex is nobody in particular.
-GO_TEST(foreign_threads, may_end_with_a_lock_that_a_goroutine_gives_back) {
-  sley::mutex m;
-  std::thread([&m] { m.lock(); }).join();
-  EXPECT_FALSE(m.try_lock());
-  m.unlock();
-  EXPECT_TRUE(m.try_lock());
-  m.unlock();
+// Unlike a mutex, which has an owner.
+GO_TEST(foreign_threads, may_end_with_a_semaphore_that_a_goroutine_gives_back) {
+  sley::binary_semaphore s{1};
+  std::thread([&s] { s.acquire(); }).join();
+  EXPECT_FALSE(s.try_acquire());
+  s.release();
+  EXPECT_TRUE(s.try_acquire());
 }
 
 // --- threads that others make --------------------------------------------------------------------

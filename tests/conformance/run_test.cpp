@@ -156,11 +156,13 @@ CHILD_MAIN(starts_by_sleep) {
 CHILD_MAIN(starts_by_lock) {
   sley::mutex m;
   m.lock();
-  std::thread other([&m] { m.lock(); });
+  std::thread other([&m] {
+    m.lock();
+    m.unlock();
+  });
   std::this_thread::sleep_for(5ms);
   m.unlock();
   other.join();
-  m.unlock();
   return 7;
 }
 CHILD_MAIN(starts_by_select) {

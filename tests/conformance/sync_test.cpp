@@ -187,12 +187,24 @@ GO_TEST(mutex, try_lock_succeeds_only_if_it_is_free) {
   EXPECT_TRUE(m.try_lock());
   EXPECT_FALSE(m.try_lock());
   sley::chan<bool> other;
-  sley::go([&, other] { other.send(m.try_lock()); });
+  sley::chan<void> let_go;
+  auto try_it = [&m, other, let_go] {
+    const bool has_it = m.try_lock();
+    other.send(has_it);
+    let_go.receive();
+    if (has_it) m.unlock();
+    other.send(true);
+  };
+  sley::go(try_it);
   EXPECT_EQ(other.receive(), false);
-  m.unlock();
-  sley::go([&, other] { other.send(m.try_lock()); });
+  let_go.send();
   EXPECT_EQ(other.receive(), true);
-  m.unlock();  // by another goroutine than the one that locked it
+  m.unlock();
+  sley::go(try_it);
+  EXPECT_EQ(other.receive(), true);
+  EXPECT_FALSE(m.try_lock());
+  let_go.send();
+  EXPECT_EQ(other.receive(), true);
   EXPECT_TRUE(m.try_lock());
   m.unlock();
 }

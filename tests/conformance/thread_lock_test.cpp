@@ -55,8 +55,14 @@ GO_TEST(thread_lock, a_locked_goroutine_stays_on_its_thread_whatever_it_waits_fo
       {"a future", [] { EXPECT_EQ(sley::async([] { return 3; }).get(), 3); }},
       {"a lock",
        [&] {
-         m.lock();
-         sley::go([&m] { m.unlock(); });
+         sley::chan<void> is_locked;
+         sley::go([&m, is_locked] {
+           m.lock();
+           is_locked.send();
+           this_goroutine::yield();
+           m.unlock();
+         });
+         is_locked.receive();
          m.lock();
          m.unlock();
        }},

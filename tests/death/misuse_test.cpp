@@ -268,6 +268,67 @@ CHILD_MAIN(unlocks_shared_what_another_has_locked) {
   });
 }
 
+namespace {
+
+// Another goroutine unlocks what the main one, or a foreign thread, has locked.
+template <class Mutex>
+int unlock_elsewhere(Mutex& m) {
+  m.lock();
+  sley::wait_group group;
+  group.go([&m] { m.unlock(); });
+  group.wait();
+  return 4;
+}
+
+}  // namespace
+
+CHILD_MAIN(unlocks_a_mutex_of_another) {
+  return sley::run([] {
+    sley::mutex m;
+    return unlock_elsewhere(m);
+  });
+}
+
+CHILD_MAIN(unlocks_a_mutex_of_a_thread) {
+  sley::mutex m;
+  return unlock_elsewhere(m);
+}
+
+// What is handed over belongs to who has it now.
+CHILD_MAIN(unlocks_a_mutex_that_it_has_handed_over) {
+  return sley::run([] {
+    sley::mutex m;
+    m.lock();
+    const sley::chan<void> has_it;
+    sley::go([&] {
+      m.lock();
+      has_it.send();
+      sley::block_forever();
+    });
+    sley_test::let_others_run();
+    m.unlock();
+    has_it.receive();
+    m.unlock();
+    return 4;
+  });
+}
+
+CHILD_MAIN(unlocks_a_shared_mutex_of_another) {
+  return sley::run([] {
+    sley::shared_mutex m;
+    return unlock_elsewhere(m);
+  });
+}
+
+TEST(misuse, unlocking_another_ones_lock_is_fatal_in_debug_builds) {
+  for (const auto& child : run_children(
+           {"unlocks_a_mutex_of_another", "unlocks_a_mutex_of_a_thread",
+            "unlocks_a_mutex_that_it_has_handed_over", "unlocks_a_shared_mutex_of_another"})) {
+    EXPECT_EQ(child.status, 2) << child;
+    EXPECT_NE(child.err.find("by one that has not locked it"), std::string::npos) << child;
+  }
+}
+
 TEST(misuse, unlocking_another_ones_shared_lock_is_fatal_in_debug_builds) {
   const auto child = sley_test::run_child("unlocks_shared_what_another_has_locked");
   EXPECT_EQ(child.status, 2) << child;

@@ -1,0 +1,17 @@
+// Who calls, for locks that know their owner.
+#pragma once
+
+#include "runtime/enter.hpp"
+
+namespace sley::sync {
+
+// The goroutine's record, or the one that stands for a foreign thread.
+inline const void* caller() noexcept {
+  if (const rt::machine* m = rt::this_machine(); m != nullptr) return m->g;
+  rt::machine* m = rt::enter();
+  const void* g = m->g;
+  rt::leave(m);
+  return g;
+}
+
+}  // namespace sley::sync
