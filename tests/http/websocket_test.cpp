@@ -103,7 +103,9 @@ GO_TEST(websocket, shakes_hands) {
     EXPECT_EQ(ws.protocol(), "old");
   });
   const tcp_stream s = web.connect();
-  send(s, get("/", std::string(upgrade) + "Sec-WebSocket-Protocol: older, old\r\n"));
+  std::string fields(upgrade);
+  fields += "Sec-WebSocket-Protocol: older, old\r\n";
+  send(s, get("/", fields));
   const std::string head = read_head(s);
   EXPECT_EQ(status_of(head), 101);
   EXPECT_TRUE(has(head, "Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n")) << head;
