@@ -59,6 +59,9 @@ bool wakes_for_nothing() noexcept { return one_in(8); }
 std::uint32_t kept_in_reserve(std::uint32_t wanted, std::uint32_t procs) noexcept {
   return one_in(16) ? static_cast<std::uint32_t>(next() % procs) : wanted;
 }
+std::uint32_t watched_in(std::uint32_t wanted, std::uint32_t sets) noexcept {
+  return one_in(4) ? static_cast<std::uint32_t>(next() % sets) : wanted;
+}
 bool is_due(std::uint32_t time, std::uint32_t period) noexcept {
   return time % period == 0 || one_in(4);
 }

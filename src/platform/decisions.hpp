@@ -4,8 +4,9 @@
 //
 // In normal builds these vanish into what they stand for. The chaos build answers by a seed: it
 // shuffles, ends time slices early, sends goroutines to other machines, takes processors from calls
-// that have just begun, keeps processors in reserve and wakes threads for nothing. The simulation
-// (platform/simulated) decides everything by its plan, and has a clock of its own.
+// that have just begun, keeps processors in reserve, moves descriptors to other watch sets and
+// wakes threads for nothing. The simulation (platform/simulated) decides everything by its plan,
+// and has a clock of its own.
 #pragma once
 
 #include "base/random.hpp"
@@ -30,6 +31,7 @@ bool stays_here() noexcept;
 bool stays_in_call() noexcept;
 bool wakes_for_nothing() noexcept;
 std::uint32_t kept_in_reserve(std::uint32_t wanted, std::uint32_t procs) noexcept;
+std::uint32_t watched_in(std::uint32_t wanted, std::uint32_t sets) noexcept;
 bool is_due(std::uint32_t time, std::uint32_t period) noexcept;
 
 #else
@@ -53,6 +55,9 @@ inline bool wakes_for_nothing() noexcept { return false; }
 inline std::uint32_t kept_in_reserve(std::uint32_t wanted, std::uint32_t) noexcept {
   return wanted;
 }
+
+// In which of so many watch sets is a descriptor watched from now on, if it should be in that one?
+inline std::uint32_t watched_in(std::uint32_t wanted, std::uint32_t) noexcept { return wanted; }
 
 // Of something that is done once in so many times: is it done at this one?
 inline bool is_due(std::uint32_t time, std::uint32_t period) noexcept { return time % period == 0; }

@@ -1,5 +1,6 @@
 #include "platform/poller.hpp"
 
+#include "base/published.hpp"
 #include "platform/poller_wait.hpp"
 #include "platform/system_call.hpp"
 
@@ -7,22 +8,37 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 
 namespace sley::platform {
 
 namespace {
 
-constexpr std::uint64_t break_tag = 0;
+constexpr std::size_t most_events_at_once = 128;
 
-int poller = -1;   // [const] once opened
-int breaker = -1;  // [const] once opened: an eventfd; a write is an edge, and nobody reads it
+// What a wait looks at: an eventfd that breaks it, and behind it the sets.
+pollfd awaited[most_awaited];  // [const] once its set is counted
+base::published<std::uint32_t> sets;
 
-int add(int fd, std::uint32_t kinds, std::uint64_t tag) noexcept {
-  epoll_event event = {};
-  event.events = kinds | EPOLLET;
-  event.data.u64 = tag;
-  return epoll_ctl(poller, EPOLL_CTL_ADD, fd, &event) == 0 ? 0 : errno;
+int breaker() noexcept { return awaited[0].fd; }
+int set_fd(std::uint32_t set) noexcept { return awaited[1 + set].fd; }
+
+int open_breaker() noexcept {
+  const int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  if (fd < 0) return errno;
+  awaited[0] = {.fd = fd, .events = POLLIN, .revents = 0};
+  return 0;
+}
+
+int open_set() noexcept {
+  const std::uint32_t number = sets.read_relaxed();
+  if (number == most_watch_sets) return ENOSPC;
+  const int fd = epoll_create1(EPOLL_CLOEXEC);
+  if (fd < 0) return errno;
+  awaited[1 + number] = {.fd = fd, .events = POLLIN, .revents = 0};
+  sets.publish(number + 1);
+  return 0;
 }
 
 poll_event translate(const epoll_event& event) noexcept {
@@ -35,54 +51,70 @@ poll_event translate(const epoll_event& event) noexcept {
 
 }  // namespace
 
-int open_poller() noexcept {
+int open_watch_set() noexcept {
   const int saved = errno;
-  poller = epoll_create1(EPOLL_CLOEXEC);
-  breaker = poller < 0 ? -1 : eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-  const int error = breaker < 0 ? errno : add(breaker, EPOLLIN, break_tag);
-  if (error != 0) {
-    if (breaker >= 0) ::close(breaker);
-    if (poller >= 0) ::close(poller);
+  const bool is_first = sets.read_relaxed() == 0;
+  int error = is_first ? open_breaker() : 0;
+  if (error == 0) {
+    error = open_set();
+    if (error != 0 && is_first) ::close(breaker());
   }
   errno = saved;
+  if (error == 0 && !is_first) break_wait();  // a wait under way does not look at it yet
   return error;
 }
 
-int watch(int fd, std::uint64_t tag) noexcept {
+int watch(std::uint32_t set, int fd, std::uint64_t tag) noexcept {
   const int saved = errno;
-  const int error = add(fd, EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLPRI, tag);
+  epoll_event event = {};
+  event.events = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLPRI | EPOLLET;
+  event.data.u64 = tag;
+  const int error = epoll_ctl(set_fd(set), EPOLL_CTL_ADD, fd, &event) == 0 ? 0 : errno;
   errno = saved;
   return error;
 }
 
-void unwatch(int fd) noexcept {
+void unwatch(std::uint32_t set, int fd) noexcept {
   const int saved = errno;
   epoll_event ignored = {};
-  epoll_ctl(poller, EPOLL_CTL_DEL, fd, &ignored);
+  epoll_ctl(set_fd(set), EPOLL_CTL_DEL, fd, &ignored);
   errno = saved;
 }
 
-std::size_t wait_for_events(std::span<poll_event> events, std::int64_t deadline_ns) noexcept {
+int incoming_cpu(int fd) noexcept {
+  const int saved = errno;
+  int cpu = -1;
+  socklen_t size = sizeof cpu;
+  if (getsockopt(fd, SOL_SOCKET, SO_INCOMING_CPU, &cpu, &size) != 0) cpu = -1;
+  errno = saved;
+  return cpu;
+}
+
+std::size_t take_events(std::uint32_t set, std::span<poll_event> events) noexcept {
   const int saved = errno;
   epoll_event found[most_events_at_once];
-  const int count = deadline_ns == 0 ? kernel::epoll_wait(poller, found, most_events_at_once, 0)
-                                     : wait_in_poller(poller, found, deadline_ns);
+  const std::size_t room = std::min(events.size(), most_events_at_once);
+  const int count = kernel::epoll_wait(set_fd(set), found, static_cast<int>(room), 0);
   errno = saved;
-  std::size_t n = 0;
-  for (int i = 0; i < count; ++i) {
-    if (found[i].data.u64 != break_tag) {
-      events[n++] = translate(found[i]);
-    } else if (deadline_ns == 0) {
-      break_wait();  // it is for one that sleeps
-    }
-  }
-  return n;
+  for (int i = 0; i < count; ++i) events[static_cast<std::size_t>(i)] = translate(found[i]);
+  return count < 0 ? 0 : static_cast<std::size_t>(count);
+}
+
+void wait_for_events(std::int64_t deadline_ns) noexcept {
+  const int saved = errno;
+  pollfd looked_at[most_awaited];
+  const std::size_t count = 1 + sets.read();
+  std::copy_n(awaited, count, looked_at);
+  wait_for_any({looked_at, count}, deadline_ns);
+  std::uint64_t breaks;
+  if (looked_at[0].revents != 0) static_cast<void>(!::read(breaker(), &breaks, sizeof breaks));
+  errno = saved;
 }
 
 void break_wait() noexcept {
   const int saved = errno;
   const std::uint64_t one = 1;
-  static_cast<void>(!::write(breaker, &one, sizeof one));
+  static_cast<void>(!::write(breaker(), &one, sizeof one));
   errno = saved;
 }
 

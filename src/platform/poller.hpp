@@ -1,8 +1,8 @@
-// Which descriptors are ready: epoll(7). Each is registered once for its life, edge-triggered, so
-// an event says that something has changed since the call that found nothing.
+// Which descriptors are ready: epoll(7). Each is watched in one of several sets, in which it is
+// registered once, edge-triggered: an event says that something has changed since the call that
+// found nothing. Events are taken out of a set without waiting; a wait is for those of all sets.
 //
-// One poller for the process, which is never closed. No function here
-// takes a lock of libc or allocates.
+// Sets are never closed. No function here takes a lock of libc or allocates.
 #pragma once
 
 #include <cstddef>
@@ -10,6 +10,8 @@
 #include <span>
 
 namespace sley::platform {
+
+inline constexpr std::uint32_t most_watch_sets = 16;
 
 struct poll_event {
   std::uint64_t tag;  // as given to watch()
@@ -20,18 +22,26 @@ struct poll_event {
   bool has_ended;
 };
 
-// Before everything else here, once. Returns 0, or an errno value.
-int open_poller() noexcept;
+// Opens the set of the next number, from 0 on; the first one before everything else here. By one
+// thread at a time. Returns 0, or an errno value.
+int open_watch_set() noexcept;
 
-// Registers a descriptor: from now on its changes are events with this tag. Returns 0, or an errno
-// value; EPERM: it is of a kind that cannot be waited for, as regular files are.
-int watch(int fd, std::uint64_t tag) noexcept;
-// No events of it after this but those that somebody is just receiving.
-void unwatch(int fd) noexcept;
+// Registers a descriptor in a set: from now on its changes are events with this tag, and what it is
+// ready for already is one. It may be in several sets. Returns 0, or an errno value; EPERM: it is
+// of a kind that cannot be waited for, as regular files are.
+int watch(std::uint32_t set, int fd, std::uint64_t tag) noexcept;
+// No events of it in this set after this but those that somebody is just taking.
+void unwatch(std::uint32_t set, int fd) noexcept;
 
-// Blocks the thread until there are events, break_wait(), a signal, or deadline_ns; 0: does not
-// block, INT64_MAX: no deadline. Returns how many events there are.
-std::size_t wait_for_events(std::span<poll_event> events, std::int64_t deadline_ns) noexcept;
+// The CPU that took in the last packet of a socket (SO_INCOMING_CPU); -1: it is none, or had none.
+int incoming_cpu(int fd) noexcept;
+
+// Takes what there is in a set, as far as there is room. Returns how many.
+std::size_t take_events(std::uint32_t set, std::span<poll_event> events) noexcept;
+
+// Blocks the thread until there are events in any set, break_wait(), a signal, or deadline_ns;
+// INT64_MAX: no deadline.
+void wait_for_events(std::int64_t deadline_ns) noexcept;
 
 // Any thread: a wait_for_events() that blocks returns, or the next one does at once.
 void break_wait() noexcept;

@@ -1,17 +1,19 @@
 // The sleep of poller.hpp, which a simulation has in another way than the kernel.
 #pragma once
 
-#include <sys/epoll.h>
+#include "platform/poller.hpp"
 
+#include <poll.h>
+
+#include <cstddef>
 #include <cstdint>
+#include <span>
 
 namespace sley::platform {
 
-inline constexpr int most_events_at_once = 128;
+inline constexpr std::size_t most_awaited = 1 + most_watch_sets;
 
-// As wait_for_events() of poller.hpp with a deadline to come: how many of the array's events there
-// are, or -1.
-int wait_in_poller(int poller, epoll_event (&events)[most_events_at_once],
-                   std::int64_t deadline_ns) noexcept;
+// As ppoll(2) for at most that many, with the deadline of wait_for_events() in poller.hpp.
+void wait_for_any(std::span<pollfd> descriptors, std::int64_t deadline_ns) noexcept;
 
 }  // namespace sley::platform

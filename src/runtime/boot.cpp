@@ -6,12 +6,12 @@
 #include "platform/context.hpp"
 #include "platform/decisions.hpp"
 #include "platform/fault.hpp"
-#include "platform/poller.hpp"
 #include "runtime/enter.hpp"
 #include "runtime/options.hpp"
 #include "runtime/preempt.hpp"
 #include "runtime/sched_state.hpp"
 #include "runtime/scheduler.hpp"
+#include "runtime/watch_sets.hpp"
 
 #include <pthread.h>
 
@@ -57,7 +57,7 @@ void announce_fallback() noexcept {
 }
 
 void start_poller() noexcept {
-  const int error = platform::open_poller();
+  const int error = open_watch_sets();
   if (error == 0) return;
   base::fatal(error == EMFILE || error == ENFILE
                   ? "sley: can't open the poller: no file descriptors are left"

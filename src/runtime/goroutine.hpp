@@ -8,6 +8,7 @@
 #include <sley/detail/atomic.hpp>
 #include <sley/detail/spawn.hpp>
 
+#include "base/intrusive_queue.hpp"
 #include "parts/reader_slots.hpp"
 #include "parts/stack_pool.hpp"
 #include "parts/status.hpp"
@@ -98,5 +99,7 @@ inline bool is_alive(const goroutine& g) noexcept {
 
 static_assert(offsetof(goroutine, id) == 64, "what a switch touches is one line");
 static_assert(sizeof(goroutine) == 192, "a million of them are 192 MB; think before it grows");
+
+using goroutine_list = base::intrusive_queue<goroutine, &goroutine::next>;
 
 }  // namespace sley::rt

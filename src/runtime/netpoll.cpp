@@ -9,6 +9,7 @@
 #include "runtime/records.hpp"
 #include "runtime/sched_state.hpp"
 #include "runtime/scheduler.hpp"
+#include "runtime/watch_sets.hpp"
 
 #include <cerrno>
 #include <new>
@@ -38,6 +39,55 @@ watched* record_of(std::uint64_t tag) noexcept {
 }
 std::uint16_t sequence_of(std::uint64_t tag) noexcept {
   return static_cast<std::uint16_t>(tag >> sequence_shift);
+}
+
+// ---- which set a descriptor is watched in: requires the record's lock ----
+
+// How often that is decided, on average at each 16th wait. By chance, for both ends of a connection
+// may decide, and each would go where the other one has just left if they did it at the same time.
+constexpr std::uint32_t most_waits_between_choices = 32;
+constexpr std::uint8_t waits_to_first_choice = 4;  // short connections stay where they were made
+
+// The one whose holder was on this CPU when it looked for events last, and is at work; else null.
+const processor* processor_on(int cpu) noexcept {
+  if (cpu < 0) return nullptr;
+  const std::uint32_t procs = sched.procs.read();
+  for (std::uint32_t i = 0; i < procs; ++i) {
+    const processor& p = sched.processors[i];
+    if (p.cpu.load_relaxed() == cpu && p.m.read() != nullptr) return &p;
+  }
+  return nullptr;
+}
+
+// If that can't be had, it stays where it is. What happens meanwhile is an event of both sets, and
+// one too many does no harm.
+void move_to_set(watched* w, std::uint32_t set) noexcept {
+  if (add_to_set(set, w->fd, tag_of(w)) != 0) return;
+  remove_from_set(w->set, w->fd);
+  w->set = set;
+}
+
+// A reader goes on where its events are found. That is to be where it has been of late, if those
+// who had less to do than others have taken it there; else where the packets come in, for the
+// caches of that CPU have what they brought, and often the other end.
+[[gnu::noinline]] void choose_watch_set(watched* w, processor* p) noexcept {
+  const bool is_mostly_away = w->waits_away > w->waits / 3;
+  w->waits = 0;
+  w->waits_away = 0;
+  w->waits_to_choice =
+      static_cast<std::uint8_t>(1 + platform::draw_below(p->random, most_waits_between_choices));
+  const processor* to = is_mostly_away ? p : processor_on(platform::incoming_cpu(w->fd));
+  const std::uint32_t wanted = to != nullptr ? watch_set_of(to) : w->set;
+  const std::uint32_t set = platform::watched_in(wanted, sched.watch_set_count.read());
+  if (set != w->set) move_to_set(w, set);
+}
+
+// A reader is about to wait for an event, on this processor; null: on a thread without one.
+[[gnu::always_inline]] inline void note_wait(watched* w, processor* p) noexcept {
+  if (p == nullptr || !w->is_polled || sched.watch_set_count.read_relaxed() == 1) return;
+  ++w->waits;
+  if (watch_set_of(p) != w->set) ++w->waits_away;
+  if (w->waits >= w->waits_to_choice) choose_watch_set(w, p);
 }
 
 // ---- waiting: all of this requires the record's lock ----
@@ -114,6 +164,7 @@ bool is_canceled(const io_cancel* cancel) noexcept {
   io_waiter self{.g = current_machine()->g, .result = state_of(w, side)};
   if (self.result == io_result::ready && is_canceled(cancel)) self.result = io_result::canceled;
   if (self.result == io_result::ready && !side.may_try) {
+    if (&side == &w->reading) note_wait(w, current_machine()->p);
     side.waiter = &self;
     if (cancel != nullptr) cancel->waiter = &self;
     park_and_release(wait::io, w->lock);
@@ -189,10 +240,20 @@ void deliver(const platform::poll_event& event, goroutine_list& woken) noexcept 
 
 // ---- watching ----
 
+// The set of the processor that the caller holds.
+std::uint32_t first_set() noexcept {
+  const processor* p = current_machine()->p;
+  return p == nullptr ? 0 : watch_set_of(p);
+}
+
 // Returns the tag of its events.
 std::uint64_t begin(watched* w, int fd, bool is_polled) noexcept {
   detail::lock_guard guard(w->lock);
   w->fd = fd;
+  w->set = first_set();
+  w->waits = 0;
+  w->waits_away = 0;
+  w->waits_to_choice = waits_to_first_choice;
   w->is_polled = is_polled;
   w->is_closing.store_relaxed(false);
   w->has_ended = false;
@@ -210,7 +271,8 @@ watched* watch(int fd, int& error) noexcept {
   watched* w = take_record();
   error = ENOMEM;
   if (w == nullptr) return nullptr;
-  error = platform::watch(fd, begin(w, fd, true));
+  const std::uint64_t tag = begin(w, fd, true);
+  error = add_to_set(w->set, fd, tag);
   if (error == 0) return w;
   forget(w);
   return nullptr;
@@ -261,7 +323,7 @@ bool unwatch(watched* w) noexcept {
     remove_timer(&w->reading);
     remove_timer(&w->writing);
   }
-  if (w->is_polled) platform::unwatch(w->fd);
+  if (w->is_polled) remove_from_set(w->set, w->fd);
   return true;
 }
 
@@ -366,13 +428,11 @@ bool is_anybody_in_io() noexcept {
   return false;
 }
 
-goroutine_list poll(std::int64_t deadline_ns) noexcept {
-  platform::poll_event events[128];
+goroutine_list deliver(std::span<const platform::poll_event> events) noexcept {
   goroutine_list woken;
-  const std::size_t n = platform::wait_for_events(events, deadline_ns);
   // An event comes by way of the kernel, which orders it, but not in the language's terms: PB-1.
   static_cast<void>(records.in_use.read());
-  for (std::size_t i = 0; i < n; ++i) deliver(events[i], woken);
+  for (const platform::poll_event& event : events) deliver(event, woken);
   return woken;
 }
 

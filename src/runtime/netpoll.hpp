@@ -12,11 +12,13 @@
 #include <sley/detail/atomic.hpp>
 #include <sley/detail/lock.hpp>
 
-#include "runtime/processor.hpp"
+#include "platform/poller.hpp"
+#include "runtime/goroutine.hpp"
 #include "runtime/timer.hpp"
 #include "runtime/wait_reason.hpp"
 
 #include <cstdint>
+#include <span>
 
 namespace sley::rt {
 
@@ -57,8 +59,14 @@ struct alignas(64) watched {
   bool has_ended = false;           // [lock: lock] reading always is worth a call
   std::uint32_t users = 0;          // [lock: lock] operations under way
   int fd = -1;                      // [const] while it is watched
-  bool is_polled = false;           // [const] while it is in use: there are events
-  io_waiter* closer = nullptr;      // [lock: lock] waits until there are no users
+  std::uint32_t set = 0;            // [lock: lock] the watch set that it is in
+  // [lock: lock] Waits of readers since that was chosen, those elsewhere, and at how many it is
+  // chosen again.
+  std::uint8_t waits = 0;
+  std::uint8_t waits_away = 0;
+  std::uint8_t waits_to_choice = 0;
+  bool is_polled = false;       // [const] while it is in use: there are events
+  io_waiter* closer = nullptr;  // [lock: lock] waits until there are no users
   io_side reading;
   io_side writing;
   detail::lock deadlines{detail::lock_rank::deadlines};  // held while a deadline is set
@@ -106,8 +114,7 @@ void end_use(watched* w) noexcept;
 bool is_anything_watched() noexcept;
 // Does a goroutine wait for a descriptor? Any thread; takes its time.
 bool is_anybody_in_io() noexcept;
-// Waits as wait_for_events() of poller.hpp does. Returns who is to be made ready. [inside, or
-// sysmon]
-goroutine_list poll(std::int64_t deadline_ns) noexcept;
+// These have been taken out of a watch set. Returns who is to be made ready. [inside, or sysmon]
+goroutine_list deliver(std::span<const platform::poll_event> events) noexcept;
 
 }  // namespace sley::rt

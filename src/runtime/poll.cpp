@@ -35,15 +35,8 @@ namespace {
 // times more before it gives its processor up: 10 us in all, what sleeping and being woken costs.
 constexpr int further_looks = 16;
 constexpr int pauses_between_looks = 20;
-constexpr std::int64_t longest_unpolled_ns = 10'000'000;
-constexpr std::int64_t longest_unpolled_in_reserve_ns = 1'000'000;  // who could poll does not
 constexpr std::int64_t shortest_doze_ns = 50'000;
 constexpr std::int64_t longest_doze_ns = 800'000;  // so late an event may be noticed
-
-goroutine_list poll_until(std::int64_t deadline_ns) noexcept {
-  sched.polls.store_relaxed(sched.polls.load_relaxed() + 1);  // a lost one does no harm
-  return poll(deadline_ns);
-}
 
 // Says how long the poller sleeps; returns how long it may.
 std::int64_t publish_sleep(std::int64_t until_ns) noexcept {
@@ -60,22 +53,16 @@ void stop_being_poller() noexcept {
 
 // Who has become runnable meanwhile.
 goroutine_list sleep_as_poller() noexcept {
-  goroutine_list woken = poll_until(publish_sleep(earliest_timer()));
+  platform::wait_for_events(publish_sleep(earliest_timer()));
+  goroutine_list woken = look_at_all_sets();
   stop_being_poller();
   return woken;
 }
 
-// One at a time, for others would only wait for the kernel's lock.
-goroutine_list look_for_events() noexcept {
-  if (!is_anything_watched() || !sched.polling_now.try_take()) return {};
-  goroutine_list woken = poll_until(0);
-  sched.polling_now.give_back();
-  return woken;
-}
-
-// The same on a machine that has nothing to run.
+// On a machine that has nothing to run.
 goroutine_list find_events(machine* m) noexcept {
-  goroutine_list woken = look_for_events();
+  if (!is_anything_watched()) return {};
+  goroutine_list woken = look_at_sets(m);
   if (woken.is_empty()) return woken;
   ++m->finds;
   sched.finds.add_relaxed(1);
@@ -115,17 +102,7 @@ bool look_on(machine* m) noexcept {
   return false;
 }
 
-void poll_if_late(std::int64_t now_ns) noexcept {
-  static std::uint32_t seen = 0;       // [sysmon]
-  static std::int64_t seen_at_ns = 0;  // [sysmon]
-  const std::uint32_t polls = sched.polls.load_relaxed();
-  const std::int64_t longest_ns =
-      sched.gate.reserve() != 0 ? longest_unpolled_in_reserve_ns : longest_unpolled_ns;
-  if (polls == seen && now_ns - seen_at_ns < longest_ns) return;
-  if (polls == seen) ready_all(look_for_events());
-  seen = sched.polls.load_relaxed();
-  seen_at_ns = now_ns;
-}
+void poll_if_late(std::int64_t now_ns) noexcept { ready_all(look_at_late_sets(now_ns)); }
 
 bool is_poller_missing() noexcept {
   // WG-1: a machine that gives the role up, or has found nothing watched, goes idle afterwards.
@@ -188,11 +165,13 @@ doze_end doze_once(machine* m, std::int64_t until_ns) noexcept {
 
 // Dozes as long as others find events. False: it is needed elsewhere.
 bool doze(machine* m) noexcept {
+  look_counts looks;
+  are_any_neglected(looks);
   for (std::int64_t ns = shortest_doze_ns;; ns = std::min(2 * ns, longest_doze_ns)) {
     const doze_end end = doze_once(m, platform::now_ns() + ns);
     if (end == doze_end::needed) return false;
     if (end == doze_end::called || is_everybody_idle() || !have_others_found_events(m) ||
-        earliest_timer() <= platform::now_ns()) {
+        are_any_neglected(looks) || earliest_timer() <= platform::now_ns()) {
       return true;
     }
   }

@@ -3,7 +3,6 @@
 
 #include <sley/detail/atomic.hpp>
 
-#include "base/intrusive_queue.hpp"
 #include "base/published.hpp"
 #include "base/random.hpp"
 #include "parts/next_slot.hpp"
@@ -12,6 +11,7 @@
 #include "parts/stack_pool.hpp"
 #include "runtime/goroutine.hpp"
 #include "runtime/timer.hpp"
+#include "runtime/watch_sets.hpp"
 
 #include <cstdint>
 
@@ -23,8 +23,6 @@ inline constexpr std::size_t dead_cache = 64;   // dead records that a processor
 inline constexpr std::size_t stack_cache = 32;  // free stacks that a processor keeps
 inline constexpr std::size_t reader_marks = 8;  // one cache line
 inline constexpr std::uint64_t id_batch = 16;   // goroutine ids that it draws at once
-
-using goroutine_list = base::intrusive_queue<goroutine, &goroutine::next>;
 
 // Figures that only the holder of the processor writes and read_stats adds up.
 struct counters {
@@ -59,6 +57,10 @@ struct alignas(64) processor {
 
   parts::next_slot<goroutine> next;                   // what runs before the queue
   parts::run_queue<goroutine, queue_capacity> queue;  // see run_queue.hpp
+
+  // The CPU that its holder was on when it looked for events last: a hint; -1: none that is known.
+  detail::atomic<std::int32_t> cpu{-1};
+  set_rounds rounds;  // [owner] of looks for events in others' watch sets
 
   base::random random;                  // [owner]
   std::int64_t slice_end_ns = 0;        // [owner] set when `inherited` first makes it look

@@ -17,12 +17,14 @@
 #include "runtime/goroutine.hpp"
 #include "runtime/machine.hpp"
 #include "runtime/processor.hpp"
+#include "runtime/watch_sets.hpp"
 
 #include <cstdint>
 
 namespace sley::rt {
 
 inline constexpr std::uint32_t max_processors = 256;
+
 inline constexpr std::uint32_t own_threads = 2;  // sysmon and the template thread
 
 struct sched_state {
@@ -62,10 +64,10 @@ struct sched_state {
   //         publishes it and then looks how long the poller sleeps: store_relaxed(poll_until_ns) +
   //         heavy barrier in publish_sleep <-> light barrier + load_relaxed in timer_armed.
   parts::claim poller;
-  parts::claim polling_now;                       // by who looks for events without waiting
   detail::atomic<std::int64_t> poll_until_ns{0};  // [atomic PL-1] 0: nobody polls
-  detail::atomic<std::uint32_t> polls;            // relaxed: sysmon sees whether anybody does
   detail::atomic<std::uint32_t> finds;  // relaxed: how often who looked without waiting found some
+  watch_set watch_sets[platform::most_watch_sets];  // of descriptors, see watch_sets.hpp
+  base::published<std::uint32_t> watch_set_count;   // how many are open: never less than before
   // The poller, while it sleeps among the idle machines instead of in the kernel.
   detail::atomic<machine*> dozing_poller;  // changed under lock; read as a figure
 

@@ -18,6 +18,7 @@
 #include "runtime/records.hpp"
 #include "runtime/scheduler.hpp"
 #include "runtime/tracer.hpp"
+#include "runtime/watch_sets.hpp"
 #include "runtime/world.hpp"
 
 #include <algorithm>
@@ -156,6 +157,7 @@ void resize(std::uint32_t procs) noexcept {
   stop_the_world();
   sched.gate.keep_in_reserve(0);
   set_procs(procs);
+  open_watch_sets();
   start_the_world();
 }
 

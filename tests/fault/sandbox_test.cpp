@@ -22,10 +22,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#ifndef SYS_epoll_pwait2
-#define SYS_epoll_pwait2 441
-#endif
-
 using sley_test::refusal;
 using sley_test::run_child;
 using sley_test::skipped;
@@ -61,8 +57,6 @@ CHILD_MAIN(works_without_io_uring) {
   return work_without(
       {{SYS_io_uring_setup, EPERM}, {SYS_io_uring_enter, EPERM}, {SYS_io_uring_register, EPERM}});
 }
-CHILD_MAIN(works_without_pwait2) { return work_without({{SYS_epoll_pwait2, ENOSYS}}); }
-CHILD_MAIN(works_where_pwait2_is_forbidden) { return work_without({{SYS_epoll_pwait2, EPERM}}); }
 // Advice to the scheduler of the kernel.
 CHILD_MAIN(works_without_advice) {
   return work_without({{SYS_sched_setattr, EPERM},
@@ -78,10 +72,6 @@ CHILD_MAIN(works_without_madvise) { return work_without({{SYS_madvise, EINVAL}})
 CHILD_MAIN(works_without_affinity) { return work_without({{SYS_sched_getaffinity, EPERM}}); }
 
 TEST(sandbox, without_io_uring_nothing_changes) { expect_works("works_without_io_uring"); }
-TEST(sandbox, without_epoll_pwait2_timers_are_as_exact_as_milliseconds) {
-  expect_works("works_without_pwait2");
-  expect_works("works_where_pwait2_is_forbidden");
-}
 TEST(sandbox, without_advice_to_the_kernel_everything_works) {
   expect_works("works_without_advice");
   expect_works("works_without_affinity");
@@ -105,6 +95,13 @@ CHILD_MAIN(starts_without_eventfd) {
   if (!sley_test::refuse({{SYS_eventfd2, EPERM}})) return skipped;
   return sley::run([] { return 7; });
 }
+CHILD_MAIN(waits_without_ppoll) {
+  if (!sley_test::refuse({{SYS_ppoll, EPERM}})) return skipped;
+  return sley::run([] {
+    sley_test::use_everything();
+    return 7;
+  });
+}
 // The filter of a program that locks itself up once it has started.
 CHILD_MAIN(forbids_membarrier_later) {
   return sley::run([] {
@@ -120,6 +117,7 @@ TEST(sandbox, what_cannot_be_done_without_is_a_fatal_error_that_names_it) {
   for (const auto& [name, words] : {std::pair("starts_without_threads", "RLIMIT_NPROC"),
                                     {"starts_without_epoll", "epoll or eventfd is refused"},
                                     {"starts_without_eventfd", "epoll or eventfd is refused"},
+                                    {"waits_without_ppoll", "ppoll(2) is refused"},
                                     {"forbids_membarrier_later", "membarrier"}}) {
     const auto child = run_child(name);
     if (child.status == skipped) GTEST_SKIP() << "seccomp is refused";

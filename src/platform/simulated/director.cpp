@@ -308,6 +308,12 @@ std::uint32_t kept_in_reserve(std::uint32_t wanted, std::uint32_t procs) noexcep
   return one_in(reserve_changes_one_in) ? simulated::draw_below(procs) : wanted;
 }
 
+std::uint32_t watched_in(std::uint32_t wanted, std::uint32_t sets) noexcept {
+  using namespace simulated;
+  if (!is_playing || current.strategy != strategy::random) return wanted;
+  return simulated::draw_below(sets);
+}
+
 bool is_due(std::uint32_t time, std::uint32_t) noexcept { return time % 2 == 0; }  // runs are short
 
 std::uint32_t draw_below(base::random&, std::uint32_t bound) noexcept {

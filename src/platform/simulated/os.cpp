@@ -132,13 +132,12 @@ bool interrupt_thread(std::int32_t thread_id) noexcept {
 
 // ---- events ----
 
-int wait_in_poller(int poller, epoll_event (&events)[most_events_at_once],
-                   std::int64_t deadline_ns) noexcept {
-  simulated::note_poller(poller);
-  const int found = epoll_wait(poller, events, most_events_at_once, 0);
-  if (found != 0 || deadline_ns <= simulated::now_ns()) return found;
+void wait_for_any(std::span<pollfd> descriptors, std::int64_t deadline_ns) noexcept {
+  simulated::note_awaited(descriptors);
+  const auto count = static_cast<nfds_t>(descriptors.size());
+  if (::poll(descriptors.data(), count, 0) != 0 || deadline_ns <= simulated::now_ns()) return;
   simulated::sleep_as(state::polling, nullptr, deadline_ns);
-  return epoll_wait(poller, events, most_events_at_once, 0);
+  ::poll(descriptors.data(), count, 0);
 }
 
 }  // namespace sley::platform

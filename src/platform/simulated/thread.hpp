@@ -5,7 +5,10 @@
 #include "platform/exception_state.hpp"
 #include "platform/sanitizer.hpp"
 
+#include <poll.h>
+
 #include <cstdint>
+#include <span>
 
 namespace sley::rt {
 struct machine;
@@ -46,8 +49,8 @@ struct thread {
 thread& self() noexcept;
 // The clock.
 std::int64_t now_ns() noexcept;
-// Its poller, as soon as somebody polls.
-void note_poller(int fd) noexcept;
+// What those who poll wait for, all of them for the same.
+void note_awaited(std::span<const pollfd> descriptors) noexcept;
 
 // Puts the thread to sleep until it is woken, interrupted, or the clock reaches wake_at_ns.
 void sleep_as(simulated::state how, const std::uint32_t* word, std::int64_t wake_at_ns) noexcept;

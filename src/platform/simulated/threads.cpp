@@ -2,6 +2,7 @@
 #include "base/check.hpp"
 #include "platform/current.hpp"
 #include "platform/os.hpp"
+#include "platform/poller_wait.hpp"
 #include "platform/simulated/director.hpp"
 #include "platform/simulated/simulation.hpp"
 #include "platform/simulated/thread.hpp"
@@ -30,14 +31,16 @@ std::size_t made = 1;  // [0] is the process's own
 thread* running = threads;
 thread* left = nullptr;  // whom the last switch came from
 std::int64_t clock_ns = first_ns;
-int poller = -1;
+pollfd awaited[most_awaited];
+std::size_t awaited_count = 0;
 bool (*on_interrupt)() noexcept = nullptr;
 
 std::span<thread> all() noexcept { return {threads, made}; }
 
 bool has_events(int wait_ms) noexcept {
-  pollfd looked_at = {.fd = poller, .events = POLLIN, .revents = 0};
-  return ::poll(&looked_at, 1, wait_ms) > 0;
+  pollfd looked_at[most_awaited];
+  std::ranges::copy(awaited, looked_at);
+  return ::poll(looked_at, awaited_count, wait_ms) > 0;
 }
 
 void wake_pollers() noexcept {
@@ -145,7 +148,10 @@ SLEY_BOTTOM_FRAME void thread_main() {
 
 thread& self() noexcept { return *running; }
 std::int64_t now_ns() noexcept { return clock_ns; }
-void note_poller(int fd) noexcept { poller = fd; }
+void note_awaited(std::span<const pollfd> descriptors) noexcept {
+  std::ranges::copy(descriptors, awaited);
+  awaited_count = descriptors.size();
+}
 void set_interrupt_hook(bool (*hook)() noexcept) noexcept { on_interrupt = hook; }
 extent stack_of_this_thread() noexcept {
   return {running->stack, running->stack == nullptr ? 0 : stack_bytes};

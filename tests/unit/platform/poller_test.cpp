@@ -1,6 +1,7 @@
 // Aim: a wait for events ends by break_wait(), whenever that comes, and any number of breaks that
-// nobody has waited for end one. Method: the one poller of this process, with nothing to watch;
-// the breaks come from other threads. G1, TestNetpollBreak.
+// nobody has waited for end one. Method: watch sets with nothing in them; the breaks come from
+// other threads. G1, TestNetpollBreak. And events are found in the set that their descriptor is
+// watched in, while a wait is for those of all.
 #include "platform/poller.hpp"
 
 #include <gtest/gtest.h>
@@ -16,6 +17,9 @@
 #include "platform/os.hpp"
 #include "support/conditions.hpp"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 namespace platform = sley::platform;
 
 namespace {
@@ -25,7 +29,9 @@ constexpr std::int64_t patience_ns = std::chrono::nanoseconds(sley_test::patienc
 
 class poller : public ::testing::Test {
  protected:
-  static void SetUpTestSuite() { ASSERT_EQ(platform::open_poller(), 0); }
+  static void SetUpTestSuite() {
+    for (int i = 0; i < 2; ++i) ASSERT_EQ(platform::open_watch_set(), 0);
+  }
   void SetUp() override {  // of the last test a break may be left
     while (is_broken_before(platform::monotonic_ns() + 20 * ms)) {
     }
@@ -33,14 +39,33 @@ class poller : public ::testing::Test {
 
   // There is nothing to watch. Whether it ended before the deadline.
   static bool is_broken_before(std::int64_t deadline_ns) {
-    std::array<platform::poll_event, 8> events;
-    EXPECT_EQ(platform::wait_for_events(events, deadline_ns), 0U);
+    platform::wait_for_events(deadline_ns);
     return platform::monotonic_ns() < deadline_ns;
   }
   static bool is_broken() { return is_broken_before(platform::monotonic_ns() + patience_ns); }
   static void expect_next_blocks() {
     EXPECT_FALSE(is_broken_before(platform::monotonic_ns() + 20 * ms));
   }
+};
+
+struct byte_pipe {
+  byte_pipe() {
+    int fds[2];
+    EXPECT_EQ(::pipe2(fds, O_CLOEXEC), 0);
+    reader = fds[0];
+    writer = fds[1];
+  }
+  ~byte_pipe() {
+    ::close(reader);
+    ::close(writer);
+  }
+  byte_pipe(const byte_pipe&) = delete;
+  byte_pipe& operator=(const byte_pipe&) = delete;
+
+  void write() const { EXPECT_EQ(::write(writer, "x", 1), 1); }
+
+  int reader = -1;
+  int writer = -1;
 };
 
 }  // namespace
@@ -74,7 +99,7 @@ TEST_F(poller, thousands_of_breaks_at_once_end_one_wait) {
 TEST_F(poller, a_break_outlives_looks_that_do_not_wait) {
   platform::break_wait();
   std::array<platform::poll_event, 8> events;
-  for (int i = 0; i < 100; ++i) EXPECT_EQ(platform::wait_for_events(events, 0), 0U);
+  for (int i = 0; i < 100; ++i) EXPECT_EQ(platform::take_events(0, events), 0U);
   EXPECT_TRUE(is_broken());
   expect_next_blocks();
 }
@@ -96,4 +121,37 @@ TEST_F(poller, a_break_is_lost_at_no_moment) {
     seen = i;
   }
   breaker.join();
+}
+
+TEST_F(poller, events_stay_in_the_set_of_their_descriptor) {
+  const byte_pipe first;
+  const byte_pipe second;
+  ASSERT_EQ(platform::watch(0, first.reader, 1), 0);
+  ASSERT_EQ(platform::watch(1, second.reader, 2), 0);
+  first.write();
+  second.write();
+  for (std::uint32_t set = 0; set < 2; ++set) {
+    std::array<platform::poll_event, 8> events;
+    EXPECT_TRUE(is_broken()) << set;  // a wait is for all that are left
+    ASSERT_EQ(platform::take_events(set, events), 1U) << set;
+    EXPECT_EQ(events[0].tag, set + 1);
+    EXPECT_TRUE(events[0].is_readable);
+  }
+  expect_next_blocks();
+  platform::unwatch(0, first.reader);
+  platform::unwatch(1, second.reader);
+}
+
+// As a goroutine's is that goes on elsewhere from now on: what has happened before is an event.
+TEST_F(poller, a_descriptor_takes_what_it_is_ready_for_to_another_set) {
+  const byte_pipe p;
+  std::array<platform::poll_event, 8> events;
+  ASSERT_EQ(platform::watch(0, p.reader, 7), 0);
+  p.write();
+  ASSERT_EQ(platform::watch(1, p.reader, 7), 0);
+  platform::unwatch(0, p.reader);
+  EXPECT_EQ(platform::take_events(0, events), 0U);
+  ASSERT_EQ(platform::take_events(1, events), 1U);
+  EXPECT_EQ(events[0].tag, 7U);
+  platform::unwatch(1, p.reader);
 }
