@@ -52,6 +52,11 @@ void timer_heap::insert(heap_place* place, std::int64_t when_ns) noexcept {
   sift_up(size_++, {when_ns, place});
 }
 
+void timer_heap::insert_guest(void* guest, std::int64_t when_ns) noexcept {
+  SLEY_CHECK(size_ < capacity_, "there is room in the heap");
+  sift_up(size_++, {when_ns, guest});
+}
+
 void timer_heap::pop_first() noexcept {
   entries_[0].tell(heap_place::nowhere);
   fill(0);

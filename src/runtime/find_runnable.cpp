@@ -2,6 +2,7 @@
 #include "runtime/sched_state.hpp"
 #include "runtime/scheduler.hpp"
 #include "runtime/options.hpp"
+#include "runtime/warm_up.hpp"
 #include "platform/decisions.hpp"
 
 namespace sley::rt {
@@ -45,14 +46,33 @@ bool wants_global_first(const processor* p) noexcept {
   return p->tick.load_relaxed() % fairness_tick == 0 && !sched.queue.is_empty();
 }
 
-// A batch from the global queue: the first to run, the others for the local queue, which is empty.
+// A batch from the global queue, which is not empty.
+goroutine_list take_share(std::size_t most) noexcept {
+  const std::uint32_t procs = sched.procs.read();
+  const bool are_many = sched.queue.size() >= many_waiting;
+  goroutine_list share = sched.queue.take_share(procs, most, waits_on_its_thread);
+  if (are_many) warm_up(share);
+  return share;
+}
+
+// The first to run, the others for the local queue, which is empty.
 goroutine* take_global(processor* p) noexcept {
   if (sched.queue.is_empty()) return nullptr;
-  const std::uint32_t procs = sched.procs.read();
-  goroutine_list share = sched.queue.take_share(procs, queue_capacity / 2, waits_on_its_thread);
+  goroutine_list share = take_share(queue_capacity / 2);
   goroutine* first = share.pop_front();
   p->queue.push_all([&share] { return share.pop_front(); });
   return first;
+}
+
+// Those whom timers have just woken are in the local queue. If that is so all the time, it does not
+// put off those in the global queue: as many come in as did. Returns one to run at once, if there
+// is a thread that waits for it: who looks for those finds them in the global queue only.
+goroutine* let_in(processor* p) noexcept {
+  if (sched.queue.is_empty() || p->queue.room() < most_fired_at_once) return nullptr;
+  goroutine_list share = take_share(most_fired_at_once);
+  if (!share.is_empty() && waits_on_its_thread(share.front())) return share.pop_front();
+  p->queue.push_all([&share] { return share.pop_front(); });
+  return nullptr;
 }
 
 // Looks at others' queues, unless enough machines do already.
@@ -125,7 +145,9 @@ pick find_runnable(machine* m) noexcept {
     bool ran_timers = false;
     if (!sched.gate.is_halted()) {
       processor* p = m->p;
-      run_due_timers(p);
+      if (run_due_timers(p)) {
+        if (goroutine* g = let_in(p)) return {g, false};
+      }
       if (goroutine* g = take_next(p)) return {g, true};
       if (wants_global_first(p)) {
         if (goroutine* g = sched.queue.pop()) return {g, false};

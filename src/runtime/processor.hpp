@@ -65,6 +65,7 @@ struct alignas(64) processor {
   base::random random;                  // [owner]
   std::int64_t slice_end_ns = 0;        // [owner] set when `inherited` first makes it look
   std::uint64_t clock_read_cycles = 0;  // [owner] when the clock was last read for timers
+  std::int64_t fired_at_ns = 0;         // [owner] when its holder fired timers last, anybody's
   std::uint64_t next_id = 0;            // [owner] ids not given out yet, below last_id
   std::uint64_t last_id = 0;            // [owner]
   goroutine_list dead;                  // [owner] records to use again

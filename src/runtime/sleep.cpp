@@ -1,4 +1,4 @@
-// A goroutine sleeps: a timer on its own stack, armed once it is parked. From Go's time.Sleep.
+// A goroutine sleeps: it is put among the timers once it is parked. From Go's time.Sleep.
 #include <sley/detail/deadline.hpp>
 
 #include "platform/decisions.hpp"
@@ -12,18 +12,15 @@ namespace sley::rt {
 
 namespace {
 
-struct sleeper : timer {
-  goroutine* g = nullptr;
+struct sleep_request {
   std::int64_t until_ns = 0;
   bool no_memory = false;
 };
 
-goroutine* wake_sleeper(timer* t, std::int64_t) noexcept { return static_cast<sleeper*>(t)->g; }
-
-// Nobody else knows the timer before this, so the goroutine is parked when it fires.
-void arm(goroutine* g, void* arg) noexcept {
-  auto* s = static_cast<sleeper*>(arg);
-  if (add_timer(s, s->until_ns)) return;
+// Nobody wakes the goroutine before this, so it is parked when its time comes.
+void begin_sleep(goroutine* g, void* arg) noexcept {
+  auto* s = static_cast<sleep_request*>(arg);
+  if (add_sleeper(g, s->until_ns)) return;
   s->no_memory = true;
   ready(g);
 }
@@ -37,12 +34,8 @@ void sleep_until(std::int64_t until_ns) {
     platform::sleep_until_ns(until_ns);
     return;
   }
-  sleeper s;
-  s.is_only_popped = true;
-  s.fire = &wake_sleeper;
-  s.g = m->g;
-  s.until_ns = until_ns;
-  park(wait::sleep, &arm, &s);
+  sleep_request s{.until_ns = until_ns};
+  park(wait::sleep, &begin_sleep, &s);
   leave();
   if (s.no_memory) throw std::bad_alloc();
 }

@@ -5,6 +5,7 @@
 #include "runtime/sched_state.hpp"
 #include "runtime/scheduler.hpp"
 #include "runtime/timer_hold.hpp"
+#include "runtime/warm_up.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -13,11 +14,21 @@ namespace sley::rt {
 
 namespace {
 
-// So many timers fire under one hold of the heap's lock.
-constexpr std::size_t fire_batch = 64;
+// Timers fire by so many, under one hold of the heap's lock, as long as there is room for them; if
+// there is not, so often at least as many as there is room for.
+constexpr std::size_t fire_batch = most_fired_at_once;
+constexpr std::int64_t longest_without_room_ns = 1'000'000;
 
 // A machine without a processor, a foreign thread's, arms its timers with the first one.
 processor* heap_for(machine* m) noexcept { return m->p != nullptr ? m->p : &sched.processors[0]; }
+
+// Takes the lock, and there is room for one more. False: there is no memory, and no lock taken.
+bool lock_with_room(timer_set& set) noexcept {
+  set.lock.acquire();
+  if (set.heap.reserve_one()) return true;
+  set.lock.release();
+  return false;
+}
 
 // The timer is not in its heap, which is locked, and whose processor is gone: the first one's,
 // which always is, becomes its heap, and is locked.
@@ -46,18 +57,29 @@ std::int64_t next_period(const timer* t, std::int64_t now_ns) noexcept {
 struct woken_list {
   goroutine* all[fire_batch];
   std::size_t size = 0;
+  bool are_many_waiting = false;  // in the heap that they come from
 };
 
-// Requires the lock. Takes up to `limit` due timers out of the heap. Nobody has touched them since
-// they were armed, often 100,000 others ago: their memory is asked for here and used by fire().
+// What was first in a heap: one or the other.
+struct due_element {
+  timer* t;
+  goroutine* sleeper;
+};
+
+due_element first_of(const timer_set& set) noexcept {
+  return {static_cast<timer*>(set.heap.first()), static_cast<goroutine*>(set.heap.first_guest())};
+}
+
+// Requires the lock. Takes up to `limit` that are due out of the heap, and asks for their memory.
 std::size_t take_due(timer_set& set, std::int64_t now_ns, std::size_t limit,
-                     timer* (&due)[fire_batch]) noexcept {
+                     due_element (&due)[fire_batch]) noexcept {
   std::size_t count = 0;
   while (count < limit && !set.heap.is_empty() && set.heap.first_when_ns() <= now_ns) {
-    auto* t = static_cast<timer*>(set.heap.first());
-    __builtin_prefetch(t);
+    due[count] = first_of(set);
+    __builtin_prefetch(due[count].t);
+    __builtin_prefetch(due[count].sleeper);
     set.heap.pop_first();
-    due[count++] = t;
+    ++count;
   }
   return count;
 }
@@ -80,22 +102,24 @@ std::size_t room_of(const processor* p) noexcept {
   return p->queue.room() + (p->next.is_empty() ? 1 : 0);
 }
 
-// It runs soon: the cache lines that it comes back to, of its first few frames.
-void prefetch_frames(const goroutine* g) noexcept {
-  const auto* top = static_cast<const char*>(g->context.stack_pointer);
-  for (std::size_t line = 0; line < 6; ++line) __builtin_prefetch(top + 64 * line);
+// And for as many of those who wait in the global queue, which come in behind it: let_in() in
+// find_runnable.cpp.
+bool has_room_for_batch(const processor* p) noexcept {
+  return room_of(p) >= (sched.queue.is_empty() ? fire_batch : 2 * fire_batch);
 }
 
-// Fires up to a batch of due timers. How many.
+// Fires up to a batch of what is due. How many.
 std::size_t fire_due(timer_set& set, std::int64_t now_ns, std::size_t limit,
                      woken_list& woken) noexcept {
-  timer* due[fire_batch];
+  due_element due[fire_batch];
   detail::lock_guard guard(set.lock);
+  woken.are_many_waiting = set.heap.size() >= many_waiting;
   const std::size_t count = take_due(set, now_ns, limit, due);
   for (std::size_t i = 0; i < count; ++i) {
-    goroutine* g = fire(set, due[i], now_ns);
+    const due_element& e = due[i];
+    goroutine* g = e.sleeper != nullptr ? e.sleeper : fire(set, e.t, now_ns);
     if (g == nullptr) continue;
-    __builtin_prefetch(g);
+    warm_up_record(g);
     woken.all[woken.size++] = g;
   }
   publish_first(set);
@@ -106,15 +130,18 @@ std::size_t fire_due(timer_set& set, std::int64_t now_ns, std::size_t limit,
 
 bool add_timer(timer* t, std::int64_t when_ns) noexcept {
   processor* p = heap_for(current_machine());
-  timer_set& set = p->timers;
-  set.lock.acquire();
-  if (!set.heap.reserve_one()) {
-    set.lock.release();
-    return false;
-  }
+  if (!lock_with_room(p->timers)) return false;
   t->home.publish(p);
-  set.heap.insert(t, when_ns);
-  publish_and_release(set, t);
+  p->timers.heap.insert(t, when_ns);
+  publish_and_release(p->timers, when_ns);
+  return true;
+}
+
+bool add_sleeper(goroutine* g, std::int64_t when_ns) noexcept {
+  timer_set& set = heap_for(current_machine())->timers;
+  if (!lock_with_room(set)) return false;
+  set.heap.insert_guest(g, when_ns);
+  publish_and_release(set, when_ns);
   return true;
 }
 
@@ -145,11 +172,17 @@ void close_timers(processor* p) noexcept {
   timer_set& from = p->timers;
   detail::lock_guard from_guard(from.lock);
   detail::lock_guard to_guard(first->timers.lock);
-  while (auto* t = static_cast<timer*>(from.heap.first())) {
+  while (!from.heap.is_empty()) {
     SLEY_CHECK(first->timers.heap.reserve_one(), "there is memory for the timers that move");
+    const std::int64_t when_ns = from.heap.first_when_ns();
+    const due_element e = first_of(from);
     from.heap.pop_first();
-    t->home.publish(first);
-    first->timers.heap.insert(t, t->when_ns);
+    if (e.sleeper != nullptr) {
+      first->timers.heap.insert_guest(e.sleeper, when_ns);
+    } else {
+      e.t->home.publish(first);
+      first->timers.heap.insert(e.t, when_ns);
+    }
   }
   from.is_closed = true;
   publish_first(from);
@@ -167,22 +200,25 @@ bool run_due_timers(processor* p) noexcept {
   if (first == never) return false;
   const std::int64_t now = platform::now_ns();
   if (first > now) return false;
+  processor* own = current_machine()->p;
+  if (now - own->fired_at_ns < longest_without_room_ns && !has_room_for_batch(own)) return false;
+  own->fired_at_ns = now;
   bool fired = false;
   for (bool more = true; more;) {
-    const std::size_t limit = std::min(fire_batch, room_of(current_machine()->p));
+    const std::size_t limit = std::min(fire_batch, room_of(own));
     woken_list woken;
     const std::size_t count = fire_due(set, now, limit, woken);
+    if (woken.are_many_waiting) warm_up_stacks({woken.all, woken.size});
     for (std::size_t i = 0; i < woken.size; ++i) {
       goroutine* g = woken.all[i];
       if (g->status.get() == parts::status::idle) {
         start(current_machine(), g);
       } else {
-        prefetch_frames(g);
         ready(g);
       }
     }
     fired = fired || count != 0;
-    more = count == fire_batch;
+    more = count == fire_batch && sched.queue.is_empty();
   }
   return fired;
 }

@@ -11,6 +11,7 @@
 #include "base/published.hpp"
 #include "parts/timer_heap.hpp"
 
+#include <cstddef>
 #include <cstdint>
 
 namespace sley::rt {
@@ -19,6 +20,7 @@ struct goroutine;
 struct processor;
 
 inline constexpr std::int64_t never = INT64_MAX;
+inline constexpr std::size_t most_fired_at_once = 64;
 
 struct timer : parts::heap_place {
   // Called when due, with the heap's lock held: short, never parks, may take channel locks but no
@@ -45,6 +47,10 @@ struct timer_set {
 // Arms a timer that is in no heap and that nobody else uses. False, and nothing happened, if there
 // is no memory.
 [[nodiscard]] bool add_timer(timer* t, std::int64_t when_ns) noexcept;
+
+// The goroutine, which waits and is known to nobody else, is made ready then. False, and nothing
+// happened, if there is no memory.
+[[nodiscard]] bool add_sleeper(goroutine* g, std::int64_t when_ns) noexcept;
 
 // Disarms it. True if it was armed. After it returns the timer's function is not running, nor will
 // it.

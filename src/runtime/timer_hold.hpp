@@ -14,10 +14,9 @@ inline void publish_first(timer_set& set) noexcept {
   set.first_ns.store_relaxed(set.heap.is_empty() ? never : set.heap.first_when_ns());
 }
 
-// Requires the set's lock, which it lets go. The timer has just been put there.
-inline void publish_and_release(timer_set& set, const timer* t) noexcept {
-  const bool is_first = set.heap.first() == t;
-  const std::int64_t when_ns = t->when_ns;
+// Requires the set's lock, which it lets go. Something that is due then has just been put there.
+inline void publish_and_release(timer_set& set, std::int64_t when_ns) noexcept {
+  const bool is_first = when_ns < set.first_ns.load_relaxed();  // written under the lock
   publish_first(set);
   set.lock.release();
   if (is_first) timer_armed(when_ns);  // who sleeps may have to wake earlier
@@ -38,7 +37,7 @@ class timer_hold {
   }
   ~timer_hold() {
     if (has_armed_) {
-      publish_and_release(*set_, t_);
+      publish_and_release(*set_, t_->when_ns);
     } else {
       publish_first(*set_);
       set_->lock.release();

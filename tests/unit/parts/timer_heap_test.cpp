@@ -71,31 +71,41 @@ TEST(timer_heap, agrees_with_a_sorted_set_over_random_operations) {
   }
 }
 
-// Some come out as the first only; the others can be removed all the same.
-TEST(timer_heap, elements_that_are_only_popped_stand_among_others) {
+// They come out as the first only, and nobody touches them; the others can be removed all the same.
+TEST(timer_heap, guests_stand_among_those_that_know_their_place) {
   timer_heap heap;
-  std::vector<heap_place> places(300);
-  for (std::size_t i = 0; i < places.size(); i += 2) places[i].is_only_popped = true;
+  std::vector<heap_place> places(150);
+  std::vector<std::int64_t> guests(150);  // each is its own time
   sley::base::random random(3);
   for (int round = 0; round < 100; ++round) {
-    for (heap_place& p : places) insert(heap, p, random.below(50));
-    std::size_t left = places.size();
+    std::size_t left = 0;
+    for (std::size_t i = 0; i < places.size(); ++i) {
+      insert(heap, places[i], random.below(50));
+      guests[i] = random.below(50);
+      ASSERT_TRUE(heap.reserve_one());
+      heap.insert_guest(&guests[i], guests[i]);
+      left += 2;
+    }
     for (heap_place& p : places) {
-      ASSERT_NE(p.is_in_heap(), p.is_only_popped);
-      if (p.is_only_popped || random.below(2) == 0) continue;
+      if (random.below(2) == 0) continue;
       heap.remove(&p);
       --left;
     }
     std::int64_t before = -1;
     for (; left > 0; --left) {
       heap_place* p = heap.first();
-      ASSERT_EQ(p->when_ns, heap.first_when_ns());
-      ASSERT_GE(p->when_ns, before);
-      before = p->when_ns;
+      const auto* guest = static_cast<std::int64_t*>(heap.first_guest());
+      ASSERT_NE(p == nullptr, guest == nullptr);
+      ASSERT_EQ(p != nullptr ? p->when_ns : *guest, heap.first_when_ns());
+      ASSERT_GE(heap.first_when_ns(), before);
+      before = heap.first_when_ns();
       heap.pop_first();
-      ASSERT_FALSE(p->is_in_heap());
+      if (p != nullptr) {
+        ASSERT_FALSE(p->is_in_heap());
+      }
     }
     ASSERT_TRUE(heap.is_empty());
+    ASSERT_EQ(heap.first_guest(), nullptr);
   }
 }
 

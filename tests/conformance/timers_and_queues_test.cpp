@@ -1,0 +1,133 @@
+// Aim: timers and goroutines that wait in queues do not put each other off for ever, however many
+// there are of either. Method: more of the one than there is time for, and a few of the other.
+// What is compared are numbers of turns, for times say nothing on a busy machine.
+#include "support/harness.hpp"
+
+#include <atomic>
+#include <chrono>
+#include <thread>
+
+using sley::this_goroutine::sleep_for;
+using sley_test::under_sanitizer;
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr int many = under_sanitizer ? 1'000 : 5'000;
+
+// Goroutines for which it is always time to wake.
+class restless {
+ public:
+  explicit restless(int count) {
+    for (int i = 0; i < count; ++i) {
+      group_.go([this] {
+        while (!stop_) {
+          sleep_for(1us);
+          ++wakes_;
+        }
+      });
+    }
+  }
+  ~restless() {
+    stop_ = true;
+    group_.wait();
+  }
+  restless(const restless&) = delete;
+  restless& operator=(const restless&) = delete;
+
+  long wakes() const { return wakes_; }
+
+ private:
+  std::atomic<bool> stop_ = false;
+  std::atomic<long> wakes_ = 0;
+  sley::wait_group group_;
+};
+
+}  // namespace
+
+// Those that a thread of the user starts are in the global queue. They come in at the rate of those
+// that timers wake, and not one at each 61st turn. But for the last ones, which may be in the queue
+// of a processor whose thread gets no CPU.
+GO_TEST(timers_and_queues, timers_that_are_always_due_let_in_those_who_wait_in_the_global_queue) {
+  restless others(many);
+  std::atomic<int> begun = 0;
+  long wakes_before = 0;
+  int missing = 0;
+  sley::blocking([&] {
+    std::thread starter([&] {
+      for (int i = 0; i < many; ++i) sley::go([&] { ++begun; });
+      missing = many - begun;
+      wakes_before = others.wakes();
+    });
+    starter.join();
+  });
+  while (begun < many / 4 * 3) sleep_for(1us);
+  EXPECT_LT(others.wakes() - wakes_before, 20L * missing + 10L * many);
+  EXPECT_TRUE(sley_test::eventually([&] { return begun == many; }));
+}
+
+// Who is stopped at the end of a slice is in the global queue, and its thread waits for it.
+GO_TEST(timers_and_queues, timers_that_are_always_due_let_those_who_compute_have_their_turns) {
+  const restless others(many / 5);
+  const int hogs = 4 * sley::runtime::max_procs();
+  std::atomic<int> had_turns = 0;
+  sley::wait_group group;
+  for (int i = 0; i < hogs; ++i) {
+    group.go([&] {
+      const auto start = std::chrono::steady_clock::now();
+      while (std::chrono::steady_clock::now() - start < 50ms) {
+      }
+      ++had_turns;
+      while (had_turns < hogs) {
+      }
+    });
+  }
+  group.wait();
+  EXPECT_GT(others.wakes(), 0);
+}
+
+// A processor whose queue is full all the time has no room for who is woken, and wakes some all the
+// same.
+GO_TEST(timers_and_queues, timers_fire_beside_a_queue_that_is_always_full) {
+  std::atomic<bool> stop = false;
+  sley::wait_group spawners;
+  for (int i = 0; i < sley::runtime::max_procs(); ++i) {
+    spawners.go([&] {
+      while (!stop) sley::go([] {});
+    });
+  }
+  std::atomic<int> woken = 0;
+  sley::wait_group sleepers;
+  for (int i = 0; i < 100; ++i) {
+    sleepers.go([&] {
+      for (int k = 0; k < 3; ++k) sleep_for(1ms);
+      ++woken;
+    });
+  }
+  const sley::timer last = sley::after_func(10ms, [&] { ++woken; });
+  sleepers.wait();
+  EXPECT_TRUE(sley_test::eventually([&] { return woken == 101; }));
+  stop = true;
+  spawners.wait();
+}
+
+// From the many that wait to one that does not: what is asked for beforehand may be gone, or never
+// have been, as the stacks of those that begin.
+GO_TEST(timers_and_queues, those_that_wake_among_very_many_are_as_they_were) {
+  constexpr int count = under_sanitizer ? 6'000 : 12'000;
+  std::atomic<int> right = 0;
+  sley::wait_group group;
+  for (int i = 0; i < count; ++i) {
+    group.go([&, i] {
+      int local = i;
+      for (int k = 0; k < 3; ++k) {
+        sleep_for(std::chrono::microseconds(i % 997));
+        local += k;
+      }
+      if (local == i + 3) ++right;
+    });
+    if (i % 3 == 0) sley::after_func(std::chrono::microseconds(i % 991), [&] { ++right; });
+  }
+  group.wait();
+  EXPECT_TRUE(sley_test::eventually([&] { return right == count + (count + 2) / 3; }));
+}
