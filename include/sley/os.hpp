@@ -69,7 +69,8 @@ SLEY_API pipe_ends pipe(std::error_code& error) noexcept;
 
 // Makes a descriptor of somebody else's something to wait for, as a C library's socket: any that
 // epoll(7) takes. It stays theirs, open after close() too, and must outlive this. Several
-// goroutines may wait; each waits for a turn in its direction.
+// goroutines may wait; each waits for a turn in its direction. One at a time for a descriptor:
+// another may be refused (std::errc::file_exists).
 class SLEY_API poll_fd : public detail::io_object {
  public:
   // Throws std::system_error: operation_not_permitted for what is always ready, as regular files.

@@ -114,7 +114,7 @@ void run_part(const part& p, steady_clock::time_point end) {
 // Another number of processors every few milliseconds.
 void resize_until(steady_clock::time_point end, random_source random) {
   while (steady_clock::now() < end) {
-    sley::runtime::set_max_procs(1 + random.index(8));
+    sley::runtime::set_max_procs(1 + random.index(most_processors));
     count(tally::processor_changes);
     sley::this_goroutine::sleep_for(random.below(10'000) * 1us);
   }

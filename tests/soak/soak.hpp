@@ -64,10 +64,14 @@ bool register_workload(workload w);
 // All of them, ordered by name.
 std::vector<workload> workloads();
 
+// A round changes their number to at most so many.
+constexpr int most_processors = 8;
+
 // Threads, memory and descriptors after each round.
 class resources {
  public:
-  // What there is now is what there has to be between rounds.
+  // What there is now is what there has to be between rounds, with an epoll instance for each of
+  // that many processors.
   resources();
 
   // Expects the descriptors of the start, and keeps the other figures.

@@ -55,7 +55,10 @@ std::string current_plan;  // [lock: plan_mutex]
 
 }  // namespace
 
-resources::resources() : descriptors_(open_descriptors()) {}
+resources::resources() {
+  sley::runtime::set_max_procs(sley::runtime::set_max_procs(most_processors));
+  descriptors_ = open_descriptors();
+}
 
 void resources::look() {
   const auto is_back = [this] { return open_descriptors() <= descriptors_; };
