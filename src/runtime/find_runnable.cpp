@@ -5,6 +5,8 @@
 #include "runtime/warm_up.hpp"
 #include "platform/decisions.hpp"
 
+#include <utility>
+
 namespace sley::rt {
 
 namespace {
@@ -65,14 +67,17 @@ goroutine* take_global(processor* p) noexcept {
 }
 
 // Those whom timers have just woken are in the local queue. If that is so all the time, it does not
-// put off those in the global queue: as many come in as did. Returns one to run at once, if there
-// is a thread that waits for it: who looks for those finds them in the global queue only.
-goroutine* let_in(processor* p) noexcept {
-  if (sched.queue.is_empty() || p->queue.room() < most_fired_at_once) return nullptr;
+// put off those in the global queue: as many come in as did. But for one whose thread waits for it:
+// who looks for those finds them in the global queue only. Nor may it run at once, for it would
+// have a whole slice each time before anybody here.
+void let_in(processor* p) noexcept {
+  if (sched.queue.is_empty() || p->queue.room() < most_fired_at_once) return;
   goroutine_list share = take_share(most_fired_at_once);
-  if (!share.is_empty() && waits_on_its_thread(share.front())) return share.pop_front();
+  if (!share.is_empty() && waits_on_its_thread(share.front())) {
+    sched.queue.prepend(std::move(share));
+    return;
+  }
   p->queue.push_all([&share] { return share.pop_front(); });
-  return nullptr;
 }
 
 // Looks at others' queues, unless enough machines do already.
@@ -145,9 +150,7 @@ pick find_runnable(machine* m) noexcept {
     bool ran_timers = false;
     if (!sched.gate.is_halted()) {
       processor* p = m->p;
-      if (run_due_timers(p)) {
-        if (goroutine* g = let_in(p)) return {g, false};
-      }
+      if (run_due_timers(p)) let_in(p);
       if (goroutine* g = take_next(p)) return {g, true};
       if (wants_global_first(p)) {
         if (goroutine* g = sched.queue.pop()) return {g, false};
