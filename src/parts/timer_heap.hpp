@@ -2,9 +2,8 @@
 // be taken out at once. Guests are elements that don't: they leave as the first and not otherwise,
 // and their memory, which nobody may have touched for long, is left alone while others come and go.
 //
-// It takes no lock; its owner guards it. Its memory comes from the system,
-// never from malloc, for it is used where malloc's lock may be held by a goroutine that waits for
-// us.
+// It takes no lock; its owner guards it. Its memory comes from the system, never from malloc, for
+// it is used where malloc's lock may be held by a goroutine that waits for us.
 #pragma once
 
 #include "base/peek.hpp"

@@ -24,7 +24,6 @@
 namespace sley::rt {
 
 inline constexpr std::uint32_t max_processors = 256;
-
 inline constexpr std::uint32_t own_threads = 2;  // sysmon and the template thread
 
 struct sched_state {

@@ -14,9 +14,7 @@ namespace sley::rt {
 
 namespace {
 
-// Timers fire by so many, under one hold of the heap's lock, as long as there is room for them; if
-// there is not, so often at least as many as there is room for.
-constexpr std::size_t fire_batch = most_fired_at_once;
+// So long at most those that are due wait until there is room for a batch of them.
 constexpr std::int64_t longest_without_room_ns = 1'000'000;
 
 // A machine without a processor, a foreign thread's, arms its timers with the first one.
@@ -55,7 +53,7 @@ std::int64_t next_period(const timer* t, std::int64_t now_ns) noexcept {
 
 // Goroutines that timers have made runnable.
 struct woken_list {
-  goroutine* all[fire_batch];
+  goroutine* all[most_fired_at_once];
   std::size_t size = 0;
   bool are_many_waiting = false;  // in the heap that they come from
 };
@@ -72,7 +70,7 @@ due_element first_of(const timer_set& set) noexcept {
 
 // Requires the lock. Takes up to `limit` that are due out of the heap, and asks for their memory.
 std::size_t take_due(timer_set& set, std::int64_t now_ns, std::size_t limit,
-                     due_element (&due)[fire_batch]) noexcept {
+                     due_element (&due)[most_fired_at_once]) noexcept {
   std::size_t count = 0;
   while (count < limit && !set.heap.is_empty() && set.heap.first_when_ns() <= now_ns) {
     due[count] = first_of(set);
@@ -102,16 +100,16 @@ std::size_t room_of(const processor* p) noexcept {
   return p->queue.room() + (p->next.is_empty() ? 1 : 0);
 }
 
-// And for as many of those who wait in the global queue, which come in behind it: let_in() in
-// find_runnable.cpp.
+// There is, also for as many of those who wait in the global queue, which come in behind the batch:
+// let_in() in find_runnable.cpp.
 bool has_room_for_batch(const processor* p) noexcept {
-  return room_of(p) >= (sched.queue.is_empty() ? fire_batch : 2 * fire_batch);
+  return room_of(p) >= (sched.queue.is_empty() ? most_fired_at_once : 2 * most_fired_at_once);
 }
 
 // Fires up to a batch of what is due. How many.
 std::size_t fire_due(timer_set& set, std::int64_t now_ns, std::size_t limit,
                      woken_list& woken) noexcept {
-  due_element due[fire_batch];
+  due_element due[most_fired_at_once];
   detail::lock_guard guard(set.lock);
   woken.are_many_waiting = set.heap.size() >= many_waiting;
   const std::size_t count = take_due(set, now_ns, limit, due);
@@ -205,7 +203,7 @@ bool run_due_timers(processor* p) noexcept {
   own->fired_at_ns = now;
   bool fired = false;
   for (bool more = true; more;) {
-    const std::size_t limit = std::min(fire_batch, room_of(own));
+    const std::size_t limit = std::min(most_fired_at_once, room_of(own));
     woken_list woken;
     const std::size_t count = fire_due(set, now, limit, woken);
     if (woken.are_many_waiting) warm_up_stacks({woken.all, woken.size});
@@ -218,7 +216,7 @@ bool run_due_timers(processor* p) noexcept {
       }
     }
     fired = fired || count != 0;
-    more = count == fire_batch && sched.queue.is_empty();
+    more = count == most_fired_at_once && sched.queue.is_empty();
   }
   return fired;
 }

@@ -20,6 +20,7 @@ struct goroutine;
 struct processor;
 
 inline constexpr std::int64_t never = INT64_MAX;
+// Of one heap, under one hold of its lock.
 inline constexpr std::size_t most_fired_at_once = 64;
 
 struct timer : parts::heap_place {

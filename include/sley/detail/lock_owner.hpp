@@ -15,8 +15,8 @@ class SLEY_API noted_owner {
   void leave(const char* message) noexcept;
 
  private:
-  atomic<const void*>
-      who_;  // relaxed: who holds the lock has written it; others see not themselves
+  // Relaxed: who holds the lock has written it, and others do not find themselves there.
+  atomic<const void*> who_;
 };
 
 struct unknown_owner {
