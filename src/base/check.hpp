@@ -1,6 +1,6 @@
-// Checks of invariants. SLEY_CHECK is always on and for hand-overs (status, owner, membership);
-// SLEY_DCHECK is for costly ones and on in builds with SLEY_DEBUG_CHECKS. A failed check says what
-// was expected where, and aborts.
+// Checks of invariants. SLEY_CHECK is always on and is for hand-overs (status, owner, membership).
+// SLEY_DCHECK is for costly checks and is on in builds with SLEY_DEBUG_CHECKS. A failed check
+// prints the invariant and its place, and aborts.
 #pragma once
 
 #include <string_view>

@@ -13,7 +13,7 @@ class intrusive_queue {
  public:
   bool is_empty() const noexcept { return first_ == nullptr; }
   std::size_t size() const noexcept { return size_; }
-  std::size_t peek_size() const noexcept { return peek(size_); }  // anybody, for figures
+  std::size_t peek_size() const noexcept { return peek(size_); }  // any thread, for figures
   T* front() const noexcept { return first_; }
 
   void push_back(T* element) noexcept {
@@ -30,7 +30,7 @@ class intrusive_queue {
     ++size_;
   }
 
-  // Moves all of `other` behind what is here.
+  // Moves all elements of `other` to the end of this queue.
   void append(intrusive_queue&& other) noexcept {
     if (other.is_empty()) return;
     (first_ == nullptr ? first_ : last_->*Next) = other.first_;
@@ -39,7 +39,8 @@ class intrusive_queue {
     other = intrusive_queue();
   }
 
-  // Takes out all that `wanted` says yes to; their order, and that of the rest, stays.
+  // Removes every element that `wanted` accepts. Both the removed and the kept elements stay in
+  // order.
   template <class Predicate>
   intrusive_queue extract(Predicate wanted) noexcept {
     intrusive_queue taken, kept;
@@ -48,7 +49,7 @@ class intrusive_queue {
     return taken;
   }
 
-  // Takes out the first that `wanted` says yes to; null if there is none.
+  // Removes the first element that `wanted` accepts; null if there is none.
   template <class Predicate>
   T* remove_first(Predicate wanted) noexcept {
     T* before = nullptr;

@@ -1,6 +1,5 @@
-// Reading what somebody else may be writing at the moment, for figures and dumps only: what it
-// shows may be over, and no decision may rest on it. The thread sanitizer, which would rightly
-// object elsewhere, does not see it.
+// Reads a value that another thread may be writing, for figures and dumps only: the value may be
+// outdated, and no decision may rest on it. The thread sanitizer does not see this read.
 #pragma once
 
 namespace sley::base {

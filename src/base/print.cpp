@@ -13,7 +13,7 @@ void write_all(int fd, std::string_view text) noexcept {
   while (!text.empty()) {
     const ssize_t n = ::write(fd, text.data(), text.size());
     if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) break;  // nobody reads it: there is nowhere left to say so
+    if (n <= 0) break;  // there is no other place to report this
     text.remove_prefix(static_cast<std::size_t>(n));
   }
   errno = saved;

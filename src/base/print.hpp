@@ -1,5 +1,5 @@
-// Output that never allocates, takes no lock and is safe in a signal handler: a line is put
-// together in a fixed buffer and written by one write(2). What does not fit is cut.
+// Output that never allocates, takes no lock and is safe in a signal handler. A line is assembled
+// in a fixed buffer and written by one write(2). Text that does not fit is cut.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,7 @@ class line_writer {
   line_writer& hex(std::uint64_t v) noexcept;
 
   std::string_view view() const noexcept { return {buffer_, used_}; }
-  // Writes what was gathered and starts afresh. Keeps errno.
+  // Writes the assembled text and empties the buffer. Keeps errno.
   void flush(int fd) noexcept;
 
  private:

@@ -1,10 +1,10 @@
-// A value that says that something is complete: a flag, a number of things, a pointer to one.
-// Whoever reads it sees all that was done before it was published.
+// A value whose publication says that something is complete: a flag, a count or a pointer. A reader
+// of the value sees all that was done before it was published.
 //
-//   operation               who may call it
+//   operation               allowed callers
 //   publish                 one thread at a time
-//   publish_first           anybody, where publish is not used
-//   read, read_relaxed      anybody
+//   publish_first           any thread, where publish is not used
+//   read, read_relaxed      any thread
 //
 //   PB-1  store_release in publish, cas_acq_rel in publish_first <-> load_acquire in read.
 //   Test: tests/model/published_model.cpp.
@@ -20,14 +20,15 @@ class published {
   constexpr published() noexcept = default;
 
   void publish(T value) noexcept { value_.store_release(value, "PB-1"); }
-  // If somebody has published one before, that one stays, and is returned.
+  // If a value was published before, that value stays and is returned.
   T publish_first(T value) noexcept {
     T before{};
     return value_.cas_acq_rel(before, value, "PB-1") ? value : before;
   }
 
   T read() const noexcept { return value_.load_acquire("PB-1"); }
-  // By who may publish, or has seen what it stands for by other means, or wants a figure.
+  // For the publisher, for a reader that has seen the published object by other means, and for
+  // figures.
   T read_relaxed() const noexcept { return value_.load_relaxed(); }
 
  private:

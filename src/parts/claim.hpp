@@ -1,11 +1,11 @@
-// What one at a time may have, and nobody waits for.
+// A role that one thread at a time may hold. No thread waits for it.
 //
-//   operation    who may call it
-//   try_take     anybody
-//   give_back    who has it
-//   is_taken     anybody; a moment's answer
+//   operation    allowed callers
+//   try_take     any thread
+//   give_back    the holder
+//   is_taken     any thread; the answer may be outdated at once
 //
-//   CL-1  Who has it sees what those before did with it: store_release in give_back <->
+//   CL-1  A holder sees what earlier holders did with the role: store_release in give_back <->
 //         exchange_acquire in try_take.
 //   Test: tests/model/published_model.cpp.
 #pragma once

@@ -1,8 +1,9 @@
-// Events on their way from whoever holds a processor to the one thread that writes them down.
+// A ring of events between the holder of a processor, which records them, and the one thread that
+// writes them to the trace.
 //
-//   operation         who may call it
-//   begin, publish    the owner
-//   drain             the reader
+//   operation         allowed callers
+//   begin, publish    the owner: the holder of the processor
+//   drain             the reader: the tracer's thread
 //
 //   ER-1  An event is complete before the reader sees it: store_release(end_) in publish <->
 //         load_acquire(end_) in drain.
@@ -21,7 +22,8 @@ namespace sley::parts {
 template <class T, std::size_t Capacity>
 class event_ring {
  public:
-  // Where the next event goes; the same one until publish(). Null: the reader is behind.
+  // The place of the next event, the same one until publish(). Null if the ring is full because the
+  // reader is behind.
   T* begin() noexcept {
     const std::uint64_t end = end_.load_relaxed();  // own index
     if (end - begin_.load_acquire("ER-2") == Capacity) return nullptr;
@@ -29,7 +31,7 @@ class event_ring {
   }
   void publish() noexcept { end_.store_release(end_.load_relaxed() + 1, "ER-1"); }
 
-  // Calls `read(event)` for all that are there, oldest first.
+  // Calls `read(event)` for every published event, oldest first.
   template <class Read>
   void drain(Read read) {
     const std::uint64_t end = end_.load_acquire("ER-1");

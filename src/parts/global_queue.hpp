@@ -1,4 +1,4 @@
-// The queue that all processors share: a locked list, taken from in batches.
+// The queue that all processors share: a list under a lock, from which machines take batches.
 #pragma once
 
 #include <sley/detail/atomic.hpp>
@@ -22,7 +22,7 @@ class global_queue {
     publish_size();
   }
 
-  // Before everybody else, in the given order.
+  // Puts the elements in front of the queue, in the given order.
   void prepend(list&& elements) noexcept {
     detail::lock_guard guard(lock_);
     elements.append(static_cast<list&&>(elements_));
@@ -36,8 +36,8 @@ class global_queue {
     publish_size();
   }
 
-  // Queues `element` and takes it again, if nobody else is there. False, and nothing happened, if
-  // somebody is.
+  // Queues `element` and takes it again if the queue is empty. Otherwise does nothing and returns
+  // false.
   bool rotate_if_empty(T* element) noexcept {
     detail::lock_guard guard(lock_);
     if (!elements_.is_empty()) return false;
@@ -52,7 +52,7 @@ class global_queue {
     return element;
   }
 
-  // The first, if `wanted` says yes to it; else null.
+  // Takes the first element if `wanted` accepts it; null otherwise.
   template <class Predicate>
   T* pop_if(Predicate wanted) noexcept {
     detail::lock_guard guard(lock_);
@@ -62,14 +62,14 @@ class global_queue {
     return element;
   }
 
-  // What `look` makes of the first, which nobody takes meanwhile; if there is none, of null.
+  // Returns look(front) under the lock, or look(nullptr) if the queue is empty.
   template <class Look>
   auto look_at_first(Look look) const noexcept {
     detail::lock_guard guard(lock_);
     return look(elements_.is_empty() ? nullptr : elements_.front());
   }
 
-  // The first that `wanted` says yes to; null if there is none.
+  // Takes the first element that `wanted` accepts; null if there is none.
   template <class Predicate>
   T* pop_first(Predicate wanted) noexcept {
     detail::lock_guard guard(lock_);
@@ -78,14 +78,14 @@ class global_queue {
     return element;
   }
 
-  // The first that `wanted` says yes to goes before everybody else.
+  // Moves the first element that `wanted` accepts to the front.
   template <class Predicate>
   void bring_forward(Predicate wanted) noexcept {
     detail::lock_guard guard(lock_);
     if (T* element = elements_.remove_first(wanted)) elements_.push_front(element);
   }
 
-  // All that `wanted` says yes to.
+  // Takes every element that `wanted` accepts.
   template <class Predicate>
   list extract(Predicate wanted) noexcept {
     detail::lock_guard guard(lock_);
@@ -94,8 +94,8 @@ class global_queue {
     return taken;
   }
 
-  // A fair share of what is there: size / procs + 1, at most `most`. Who `goes_alone` comes as the
-  // only one or not at all.
+  // Takes a fair share of the elements: size / procs + 1, at most `most`. An element that
+  // `goes_alone` accepts is returned as the only one or not at all.
   template <class Predicate>
   list take_share(std::uint32_t procs, std::size_t most, Predicate goes_alone) noexcept {
     list share;
@@ -112,8 +112,8 @@ class global_queue {
     return share;
   }
 
-  // Without the lock, so a moment's figure. Whoever relies on it for "nothing there" has a barrier
-  // between what it announced and this (WG-1).
+  // Read without the lock, so the figure may be outdated at once. A machine that relies on 0 has a
+  // barrier between what it announced and this load (WG-1).
   std::size_t size() const noexcept { return size_.load_relaxed(); }
   bool is_empty() const noexcept { return size() == 0; }
 

@@ -1,4 +1,4 @@
-// The order in which locks are taken, looked after in builds with debug checks.
+// Checks the order in which locks are taken, in builds with debug checks.
 #include <sley/detail/lock.hpp>
 
 #include "base/print.hpp"

@@ -1,7 +1,8 @@
-// The goroutine that its processor runs next, before its queue: the one just made runnable (Go's
-// runnext). The owner puts and takes; a thief may take what has been there for a while.
+// The slot in front of a processor's queue. It holds the goroutine that was made runnable last,
+// which runs next (Go's runnext). The owner puts and takes; a thief may take an element that has
+// been in the slot for a while.
 //
-//   RN-1  The element is visible to who takes it: store_release or exchange_acq_rel in put <->
+//   RN-1  The taker sees the element complete: store_release or exchange_acq_rel in put <->
 //         exchange_acq_rel in take.
 //   RN-2  Only the owner makes the slot non-null. So the owner may store into an empty slot without
 //         a read-modify-write: no thief changes null.
@@ -15,7 +16,7 @@ namespace sley::parts {
 template <class T>
 class next_slot {
  public:
-  // The owner: puts the element in front and returns the one that it displaces, or null.
+  // Owner only. Puts the element into the slot and returns the displaced element, or null.
   T* put(T* element) noexcept {
     if (slot_.load_relaxed() == nullptr) {  // RN-2
       slot_.store_release(element, "RN-1");
@@ -24,7 +25,7 @@ class next_slot {
     return slot_.exchange_acq_rel(element, "RN-1");
   }
 
-  // The owner or a thief; null when empty.
+  // Owner or thief. Null if the slot is empty.
   T* take() noexcept {
     if (slot_.load_relaxed() == nullptr) return nullptr;  // a hint: the exchange decides
     return slot_.exchange_acq_rel(nullptr, "RN-1");

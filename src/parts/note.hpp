@@ -1,5 +1,5 @@
-// A note: one thread sleeps until another wakes it, once. The wake may come first. From Go's
-// notesleep and notewakeup.
+// One thread sleeps on a note until another thread wakes it, once. The wake may come before the
+// sleep. From Go's notesleep and notewakeup.
 //
 //   NT-1  What was done before wake() is seen after sleep(): exchange_acq_rel(word_ = signalled) in
 //         wake <-> cas_acquire or load_acquire of it in sleep.
@@ -16,12 +16,12 @@ namespace sley::parts {
 
 class note {
  public:
-  // Blocks the thread until wake(); false if CLOCK_MONOTONIC reached deadline_ns first. Only one
-  // thread may sleep on a note.
+  // Blocks the thread until wake(). False if CLOCK_MONOTONIC reached deadline_ns first. Only one
+  // thread at a time may sleep on a note.
   bool sleep(std::int64_t deadline_ns = platform::forever) noexcept {
     std::uint32_t seen = empty;
     if (!word_.cas_acquire(seen, sleeping, "NT-1")) {
-      // Only a wake can have come before us; an acquire, for the failed cas was relaxed.
+      // Only a wake can have come before. The load acquires because the failed cas was relaxed.
       return word_.load_acquire("NT-1") == signalled;
     }
     while (word_.load_acquire("NT-1") == sleeping) {  // ends by a wake or at the deadline
@@ -34,30 +34,30 @@ class note {
     return true;
   }
 
-  // Wakes the sleeper, or lets the next sleep() return at once. At most once until clear().
+  // Wakes the sleeper, or makes the next sleep() return at once. At most once until clear().
   void wake() noexcept {
     if (word_.exchange_acq_rel(signalled, "NT-1") == sleeping) platform::futex_wake(word_, 1);
   }
 
-  // A wake is about to come: whoever sleeps looks out for it on its CPU, and sleeps on if it does
-  // not come soon. A system call, if somebody sleeps. Any thread, at any time.
+  // Announces a wake: the sleeper spins for it on its CPU for a moment, and goes back to sleep if
+  // the wake does not come. One system call if a thread sleeps. Any thread, at any time.
   void nudge() noexcept {
     if (word_.load_relaxed() == sleeping) platform::futex_wake(word_, 1);
   }
 
-  // For a note that may be woken any number of times: makes it ready for another round; what a wake
-  // before this was about is seen after it.
+  // For a note that may be woken any number of times: makes it ready for another round. The caller
+  // sees afterwards what was done before every earlier wake.
   void restart() noexcept { word_.exchange_acq_rel(empty, "NT-1"); }
 
-  // Makes it ready for another round. Nobody may be using it.
-  void clear() noexcept { word_.store_relaxed(empty); }  // whoever hands the note on publishes it
+  // Makes the note ready for another round. No other thread may be using it.
+  void clear() noexcept { word_.store_relaxed(empty); }  // published by the hand-over of the note
 
  private:
   static constexpr std::uint32_t empty = 0;
   static constexpr std::uint32_t signalled = 1;
   static constexpr std::uint32_t sleeping = 2;
 
-  // After it was nudged, or a signal came.
+  // Spins after a nudge or a signal.
   void look_out() const noexcept {
     for (int looks = platform::looks_after_nudge; looks > 0; --looks) {
       if (word_.load_relaxed() != sleeping) return;
@@ -65,7 +65,7 @@ class note {
     }
   }
 
-  // The sleeper stops waiting; false if it was woken after all.
+  // The sleeper stops waiting. False if a wake came first.
   bool give_up() noexcept {
     std::uint32_t seen = sleeping;
     return word_.cas_acq_rel(seen, empty, "NT-1");

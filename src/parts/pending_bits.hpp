@@ -1,12 +1,12 @@
-// What has come up and has not been seen to: bits that anybody adds, also in a signal handler, and
-// that are taken all at once.
+// Pending events as a set of bits. Any thread and any signal handler may add bits; a taker takes
+// all of them at once.
 //
-//   operation      who may call it
-//   add, take      anybody
-//   is_any         anybody; a moment's answer
+//   operation      allowed callers
+//   add, take      any thread; add also in a signal handler
+//   is_any         any thread; the answer may be outdated at once
 //
-//   PN-1  No bit is lost, and who takes one sees what was done before it was added: or_acq_rel in
-//         add <-> exchange_acq_rel in take.
+//   PN-1  No bit is lost, and the taker of a bit sees what was done before the bit was added:
+//         or_acq_rel in add <-> exchange_acq_rel in take.
 //   Test: tests/model/published_model.cpp.
 #pragma once
 

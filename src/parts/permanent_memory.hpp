@@ -1,5 +1,5 @@
-// Memory for what is never given back: records, machines, processors. Cut from large mappings, so
-// that the runtime never needs malloc.
+// Memory that is never freed, for records, machines and processors. It is cut from large mappings
+// so that the runtime never calls malloc.
 #pragma once
 
 #include <sley/detail/lock.hpp>

@@ -1,14 +1,15 @@
-// Where readers of shared_mutexes leave their marks, without writing to anything that others write
-// to: a few slots for each processor. From BRAVO (Dice and Kogan, 2019), where they are hashed.
+// The marks of shared_mutex readers: a few slots for each processor, so that a reader writes no
+// cache line that other processors write. From BRAVO (Dice and Kogan, 2019), which hashes readers
+// into one table.
 //
-//   operation          who may call it
+//   operation          allowed callers
 //   take               the holder of the processor, inside the runtime
-//   store_release(0)   who took the slot, on any thread
-//   has                anybody
+//   store_release(0)   the reader that took the slot, on any thread
+//   has                any thread
 //
-//   SM-3  What a reader did is over for who does not find its mark any more, also if it finds that
-//         of a later one: store_release(0) <-> load_acquire in has and take, and store_release in
-//         take <-> load_acquire in has.
+//   SM-3  A writer that no longer finds a reader's mark sees all that the reader did, even if a
+//         later reader has taken the slot: store_release(0) <-> load_acquire in has and take, and
+//         store_release in take <-> load_acquire in has.
 //   Test: tests/model/shared_mutex_model.cpp.
 #pragma once
 
@@ -24,7 +25,7 @@ using reader_slot = detail::atomic<std::uintptr_t>;  // 0: free
 template <std::size_t Count>
 class alignas(64) reader_slots {
  public:
-  // Null if all are taken. `mark` is not 0.
+  // Takes a free slot for `mark`, which is not 0. Null if every slot is taken.
   reader_slot* take(std::uintptr_t mark) noexcept {
     for (reader_slot& s : slots_) {
       if (s.load_acquire("SM-3") != 0) continue;

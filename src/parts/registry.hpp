@@ -1,11 +1,11 @@
-// All records of a kind that were ever made, newest first. They stay for ever, so whoever has one
-// may walk on to those that were made before it.
+// The list of all records of a kind that were ever made, newest first. Records are never freed, so
+// a reader may walk from any record to the older ones.
 //
-//   operation     who may call it
+//   operation     allowed callers
 //   add           one thread at a time
-//   begin, end    anybody
+//   begin, end    any thread
 //
-//   A record is complete before others find it: PB-1.
+//   A record is complete before another thread finds it: PB-1.
 //   Test: tests/model/published_model.cpp.
 #pragma once
 
@@ -37,7 +37,7 @@ class registry {
     newest_.publish(record);
   }
 
-  // Null: there is none.
+  // Null if there is no record.
   T* newest() const noexcept { return newest_.read(); }
   iterator begin() const noexcept { return iterator(newest()); }
   iterator end() const noexcept { return iterator(nullptr); }

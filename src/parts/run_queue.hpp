@@ -1,15 +1,15 @@
 // The queue of one processor: a bounded ring with one producer, its owner, and many consumers, the
 // owner and thieves. From Go's runqput, runqget and runqgrab.
 //
-//   operation                 who may call it
+//   operation                 allowed callers
 //   push, pop, take_half      the owner
 //   steal_half_from(victim)   the owner of the thief's queue, which is empty
-//   size                      anybody; a moment's figure
+//   size                      any thread; the figure may be outdated at once
 //
-//   RQ-1  A pushed element is visible to who takes it: store_release(tail_) in push and
-//         steal_half_from <-> load_acquire(tail_) in steal_half_from.
-//   RQ-2  A slot is read before it is written again: cas_acq_rel(head_) by consumers after they
-//         read their slots <-> load_acquire(head_) in push before it writes one.
+//   RQ-1  A consumer sees a pushed element: store_release(tail_) in push and steal_half_from <->
+//         load_acquire(tail_) in steal_half_from.
+//   RQ-2  A slot is read before it is written again: cas_acq_rel(head_) by a consumer after it has
+//         read its slots <-> load_acquire(head_) in push before it writes a slot.
 //   RQ-3  Never over capacity, nothing taken twice: indices only grow (they wrap at 2^32);
 //         consumers claim slots by compare-and-swap of head_, and only the owner moves tail_.
 //   Test: tests/model/run_queue_model.cpp.
@@ -31,7 +31,7 @@ class run_queue {
  public:
   static constexpr std::uint32_t half = Capacity / 2;
 
-  // False if the ring is full.
+  // False if the ring is full: the element was not pushed.
   bool push(T* element) noexcept {
     const std::uint32_t tail = tail_.load_relaxed();        // own index
     const std::uint32_t head = head_.load_acquire("RQ-2");  // RQ-2: the slot has been read
@@ -41,8 +41,8 @@ class run_queue {
     return true;
   }
 
-  // Pushes what `next()` gives until it gives null: at most as many as there is room for, which the
-  // caller knows. One store publishes them all.
+  // Pushes the elements that `next()` returns until it returns null. The caller ensures that there
+  // is room. One store publishes all of them.
   template <class Next>
   void push_all(Next next) noexcept {
     std::uint32_t tail = tail_.load_relaxed();              // own index
@@ -58,15 +58,15 @@ class run_queue {
   T* pop() noexcept {
     std::uint32_t head = head_.load_relaxed();        // the cas decides
     const std::uint32_t tail = tail_.load_relaxed();  // own index
-    while (head != tail) {  // each failure means that a thief took something
+    while (head != tail) {  // ends: each failed cas means that a thief took an element
       T* element = slot(head).load_relaxed();
       if (head_.cas_acq_rel(head, head + 1, "RQ-2")) return element;
     }
     return nullptr;
   }
 
-  // Takes the older half of a full ring, to make room. Returns how many came; 0 if a thief was
-  // faster, and there is room now.
+  // Takes the older half of a full ring, to make room. Returns the number of elements; 0 if a thief
+  // was faster, in which case there is room now.
   std::uint32_t take_half(T* (&out)[half]) noexcept {
     std::uint32_t head = head_.load_relaxed();        // the cas decides
     const std::uint32_t tail = tail_.load_relaxed();  // own index
@@ -75,11 +75,11 @@ class run_queue {
     return head_.cas_acq_rel(head, head + half, "RQ-2") ? half : 0;
   }
 
-  // Moves half of the victim's elements (rounded up) here and returns one of them to run at once;
-  // null if there was nothing. `stolen` is how many were taken, the returned one included.
+  // Moves half of the victim's elements (rounded up) to this queue and returns one of them to run
+  // at once. Null if there was none. `stolen` is the number taken, the returned one included.
   T* steal_half_from(run_queue& victim, std::uint32_t& stolen) noexcept {
     const std::uint32_t tail = tail_.load_relaxed();  // own index
-    // RQ-2: who took our last elements has read their slots.
+    // RQ-2: the consumer that took the last elements of this queue has read their slots.
     SLEY_CHECK(head_.load_acquire("RQ-2") == tail, "RQ-3: the queue of a thief is empty");
     stolen = victim.grab(*this, tail);
     if (stolen == 0) return nullptr;
@@ -96,21 +96,21 @@ class run_queue {
     }
   }
   bool is_empty() const noexcept { return size() == 0; }
-  // For the owner: so many may be put in, or more.
+  // Owner only: at least this many elements fit.
   std::uint32_t room() const noexcept { return Capacity - size(); }
 
  private:
   detail::atomic<T*>& slot(std::uint32_t index) noexcept { return slots_[index % Capacity]; }
 
-  // Copies half of what is here into the thief's slots from `to` on, then claims it.
+  // Copies half of the elements into the thief's slots from `to` on, then claims them.
   std::uint32_t grab(run_queue& thief, std::uint32_t to) noexcept {
-    for (;;) {  // each retry means that another consumer took something
+    for (;;) {  // ends: each retry means that another consumer took an element
       std::uint32_t head = head_.load_acquire("RQ-2");
       const std::uint32_t tail = tail_.load_acquire("RQ-1");  // RQ-1: the slots below are visible
       const std::uint32_t available = tail - head;
       const std::uint32_t n = available - available / 2;
       if (n == 0) return 0;
-      if (n > half) continue;  // head and tail are of different moments
+      if (n > half) continue;  // head and tail were read at different moments
       for (std::uint32_t i = 0; i < n; ++i) {
         thief.slot(to + i).store_relaxed(slot(head + i).load_relaxed());
       }

@@ -1,19 +1,20 @@
-// What a goroutine is doing, and the only function that changes it.
+// The status of a goroutine, and the only function that changes it.
 //
-// Legal transitions, and who makes them:
+// Legal transitions, the verb and the side that performs it:
 //   idle      -> runnable   spawn: the record has its task
 //   runnable  -> running    execute: the machine that picked it
-//   running   -> runnable   wait_for_turn: itself, when it stays on its thread
-//   running   -> waiting    park, yield: its machine, once its context is saved and before its
-//                           wakers can see it; or itself, when it stays on its thread
-//   waiting   -> runnable   ready: whoever claimed its wake-up; yield: its machine
-//   running   -> dead       exit: itself
+//   running   -> runnable   wait_for_turn: the goroutine itself, when it stays on its thread
+//   running   -> waiting    park, yield: its machine, after its context is saved and before a
+//                           waker can see it; or the goroutine itself, when it stays on its thread
+//   waiting   -> runnable   ready: the waker that claimed it; yield: its machine
+//   running   -> dead       exit: the goroutine itself
 //   dead      -> idle       spawn: the record is taken from a free list
 //
-// One side at a time may move the status (the machine that runs the goroutine, or the one waker
-// that claimed it), and the goroutine is handed over through queues and locks that order it. So a
-// plain store is enough; the field is atomic for those who only read it, for figures and dumps. It
-// is a release store for one reader more: who sees `waiting` sees the saved context (TR-1).
+// One side at a time may move the status: the machine that runs the goroutine, or the one waker
+// that claimed it. The queues and locks that hand the goroutine over order these writes, so a plain
+// store would be enough for them. The field is atomic because figures and dumps read it at any
+// time. The store is a release because a reader that sees `waiting` must see the saved context
+// (TR-1).
 #pragma once
 
 #include <sley/detail/atomic.hpp>
@@ -46,12 +47,12 @@ constexpr const char* name_of(status s) noexcept {
 class status_word {
  public:
   status get() const noexcept { return value_.load_relaxed(); }  // for figures and checks
-  // For who shows the goroutine: what was done before it came to where it is, is seen.
+  // For dumps and snapshots: the reader sees all that was done before this status was set.
   status get_acquire() const noexcept { return value_.load_acquire("TR-1"); }
   bool is_waiting() const noexcept { return value_.load_acquire("TR-1") == status::waiting; }
 
-  // Aborts with both names if the goroutine is not in `from`, or (in builds with
-  // debug checks) may not go from there to `to`.
+  // Aborts with both names if the goroutine is not in `from` or, in builds with debug checks, if
+  // the transition is not legal.
   void transition(status from, status to) noexcept {
     if (__builtin_expect(value_.load_relaxed() != from, 0)) refuse(from, to);
     if (base::debug_checks && !is_legal(from, to)) refuse(from, to);

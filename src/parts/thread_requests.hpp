@@ -1,15 +1,17 @@
-// Threads that were asked for: those still to be made, and all that are on their way.
+// Counts of requested threads: threads that are still to be made, and threads that are on their
+// way.
 //
-//   operation       who may call it
-//   add             anybody; true: whoever makes them must be woken
-//   take            who makes them
-//   arrive          a thread that is there now
-//   is_any_coming   anybody; a moment's answer
+//   operation       allowed callers
+//   add             any thread; true: the caller must wake the thread that makes threads
+//   take            the thread that makes threads
+//   arrive          a new thread, when it has begun to run
+//   is_any_coming   any thread; the answer may be outdated at once
 //
-//   TH-1  More work comes before a thread that was asked for is there, and is left to it:
-//         cas_acq_rel in add, and the new thread's sub_acq_rel in arrive, and the heavy barrier
-//         (WG-1) of that thread when it goes idle, or of who makes a processor idle after it has
-//         found none <-> work, a light barrier (WG-1), and load_relaxed in is_any_coming.
+//   TH-1  A submitter may leave its work to a requested thread that has not arrived yet:
+//         cas_acq_rel in add, the new thread's sub_acq_rel in arrive, and a heavy barrier (WG-1) of
+//         that thread when it goes idle, or, if the thread found no idle processor, of the machine
+//         that makes one idle afterwards <-> the submitter's work, its light barrier (WG-1) and
+//         load_relaxed in is_any_coming.
 //   Test: tests/model/wake_gate_model.cpp.
 #pragma once
 
@@ -23,17 +25,17 @@ class thread_requests {
  public:
   constexpr thread_requests() noexcept = default;
 
-  // One more is to come, unless `most` are on their way.
+  // Requests one more thread, unless `most` are still to be made.
   [[nodiscard]] bool add(std::uint32_t most) noexcept {
     std::uint32_t seen = word_.load_relaxed();
-    for (;;) {  // writes in any case: TH-1
+    for (;;) {  // TH-1: the word is written in either case
       const bool is_new = seen % one_to_make < most;
       const std::uint32_t next = is_new ? seen + one_to_make + one_coming : seen;
       if (word_.cas_acq_rel(seen, next, "TH-1")) return is_new;
     }
   }
 
-  // False: there is none to make.
+  // False if there is no thread to make.
   [[nodiscard]] bool take() noexcept {
     if (word_.load_relaxed() < one_to_make) return false;
     word_.add_relaxed(-one_to_make);
@@ -45,7 +47,7 @@ class thread_requests {
 
  private:
   static constexpr std::uint32_t one_coming = 1;
-  static constexpr std::uint32_t one_to_make = 1U << 16;  // it is counted as coming as well
+  static constexpr std::uint32_t one_to_make = 1U << 16;  // counted as coming as well
 
   detail::atomic<std::uint32_t> word_;  // [atomic TH-1]
 };

@@ -11,7 +11,8 @@ namespace sley::parts {
 
 namespace {
 
-// An armed timer may be known to its heap alone, and to nobody else what it will call.
+// The mapping is a root for leak checkers: the heap may hold the only pointer to an armed timer and
+// to the function that the timer will call.
 void* map_entries(std::size_t bytes) noexcept {
   void* start = platform::map_memory(bytes, false);
   if (start != nullptr) platform::register_root(start, bytes);
@@ -69,7 +70,7 @@ void timer_heap::remove(heap_place* place) noexcept {
   fill(hole);
 }
 
-// By the last one.
+// Fills the hole with the last entry.
 void timer_heap::fill(std::uint32_t hole) noexcept {
   const entry last = entries_[--size_];
   if (hole == size_) return;
@@ -103,7 +104,7 @@ void timer_heap::sift_up(std::uint32_t index, entry e) noexcept {
 }
 
 void timer_heap::sift_down(std::uint32_t index, entry e) noexcept {
-  for (;;) {  // ends at a leaf at the latest
+  for (;;) {  // ends at a leaf
     const std::uint32_t first = index * arity + 1;
     if (first >= size_) break;
     const std::uint32_t end = std::min(first + arity, size_);

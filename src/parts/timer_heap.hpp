@@ -1,9 +1,9 @@
-// Timers in the order of their time: a 4-ary heap whose elements know their place, so that any can
-// be taken out at once. Guests are elements that don't: they leave as the first and not otherwise,
-// and their memory, which nobody may have touched for long, is left alone while others come and go.
+// Timers in deadline order: a 4-ary heap. An element stores its own index, so that it can be
+// removed from the middle. A guest stores none: it can only be popped from the front, and the heap
+// never touches its memory, which is probably cold.
 //
-// It takes no lock; its owner guards it. Its memory comes from the system, never from malloc, for
-// it is used where malloc's lock may be held by a goroutine that waits for us.
+// The heap takes no lock; its owner guards it. Its memory comes from the system and never from
+// malloc, because a stopped goroutine may hold malloc's lock while the heap grows.
 #pragma once
 
 #include "base/peek.hpp"
@@ -13,7 +13,7 @@
 
 namespace sley::parts {
 
-// What the heap keeps in each element.
+// The part of an element that the heap writes.
 struct heap_place {
   static constexpr std::uint32_t nowhere = UINT32_MAX;
   std::int64_t when_ns = 0;
@@ -30,31 +30,32 @@ class timer_heap {
   ~timer_heap();
 
   bool is_empty() const noexcept { return size_ == 0; }
-  // For figures, anybody may ask.
+  // For figures. Any thread.
   std::uint32_t size() const noexcept { return base::peek(size_); }
 
-  // The element that is due first; null when empty, or if that is a guest.
+  // The element or the guest that is due first. Each is null if the heap is empty or the other kind
+  // is due first.
   heap_place* first() const noexcept { return size_ == 0 ? nullptr : entries_[0].place(); }
   void* first_guest() const noexcept { return size_ == 0 ? nullptr : entries_[0].guest(); }
-  // When that is; not of an empty heap.
+  // The earliest deadline. Requires that the heap is not empty.
   std::int64_t first_when_ns() const noexcept { return entries_[0].when_ns; }
 
-  // Makes room for one more. False if there is no memory; the heap is as it was.
+  // Makes room for one more element. False if there is no memory; the heap is unchanged then.
   [[nodiscard]] bool reserve_one() noexcept;
-  // Requires reserve_one() since the last insert, and that the element is in no heap.
+  // Requires a reserve_one() since the last insert, and that the element is in no heap.
   void insert(heap_place* place, std::int64_t when_ns) noexcept;
-  // Likewise. Any pointer to something that is aligned to more than a byte.
+  // As insert(). The guest's address must be even.
   void insert_guest(void* guest, std::int64_t when_ns) noexcept;
-  // Not of an empty heap.
+  // Requires that the heap is not empty.
   void pop_first() noexcept;
-  // Require that the element is in this heap.
+  // remove() and move() require that the element is in this heap.
   void remove(heap_place* place) noexcept;
-  // Moves it to another time.
+  // Gives the element another deadline.
   void move(heap_place* place, std::int64_t when_ns) noexcept;
 
  private:
-  // The time is kept beside the pointer, so that sifting touches no element but to tell it its new
-  // place.
+  // The deadline is stored beside the pointer, so that sifting touches an element only to write its
+  // new index.
   class entry {
    public:
     entry(std::int64_t when, heap_place* p) noexcept
@@ -82,7 +83,8 @@ class timer_heap {
     std::uintptr_t bits_;
   };
   static constexpr std::uint32_t arity = 4;
-  // Entries left out at the start of the mapping, so that the children of one are one cache line.
+  // Unused entries at the start of the mapping, so that the children of an entry share a cache
+  // line.
   static constexpr std::uint32_t lead = arity - 1;
   static_assert(arity * sizeof(entry) == 64);
 
@@ -92,8 +94,8 @@ class timer_heap {
     e.tell(index);
   }
   void fill(std::uint32_t hole) noexcept;
-  // By value, in two registers: by reference it would be written to memory in halves and read as a
-  // whole, which no CPU forwards.
+  // The entry is passed by value, in two registers. By reference it would be written to memory in
+  // halves and read as a whole, a pattern that no CPU forwards from its store buffer.
   void sift_up(std::uint32_t index, entry e) noexcept;
   void sift_down(std::uint32_t index, entry e) noexcept;
 

@@ -1,28 +1,27 @@
-// Who must be woken when work comes: the protocol of idle processors and searching machines, in one
-// word. From Go's wakep, resetspinning and the end of findRunnable, where it is spread over five
-// places.
+// Decides whether a machine must be woken when work is submitted. One word counts the idle
+// processors and the searching machines. From Go's wakep, resetspinning and the end of
+// findRunnable, where the protocol is spread over five places.
 //
-// A machine *searches* while it has a processor and looks for work at others' queues. At most half
-// as many search as are busy. A submitter wakes somebody only if a processor is idle and nobody
-// searches.
+// A machine *searches* while it holds a processor and looks for work in the queues of others. The
+// number of searching machines is at most half the number of busy processors. A submitter wakes a
+// machine only if a processor is idle and no machine searches.
 //
 //   WG-1  Lost wake-up between submit and going idle.
 //           A submits:   1 publish the work          2 read the word
 //           B goes idle: 3 idle + 1, searching - 1   4 look at all queues once more
-//           Bad: A reads a searcher, or no idle processor, at 2; B looked before 1: the work waits
-//           beside an idle processor.
-//           So:  a light barrier between 1 and 2 (every submit), a heavy one between 3 and 4 (only
-//                those who go idle). Either 2 sees 3 and A wakes somebody, or 4 sees 1.
+//           Bad: A reads a searcher, or no idle processor, at 2, and B looked before 1: the work
+//           waits beside an idle processor.
+//           So:  a light barrier between 1 and 2 (on every submit) and a heavy one between 3 and 4
+//                (only when a machine goes idle). Either 2 sees 3 and A wakes a machine, or 4 sees
+//                1.
 //         Test: tests/model/wake_gate_model.cpp, submit_races_with_going_idle.
-//   WG-2  A searcher that finds work may be what another submitter relied on. So whoever stops
-//         searching by finding something, and was the last, wakes the next searcher (its caller
-//         does: [[nodiscard]] found_work); whoever claimed a search and could not start it tries
-//         again.
-//   WG-3  Processors may be kept in reserve: so many of the idle ones nobody is woken for, and
-//         nobody takes into use, as if there were as many fewer. At least one is not, so somebody
-//         is busy while an idle processor may not be taken, and looks at all queues when it goes
-//         idle. Who takes processors out of the reserve does as one who goes idle: a heavy barrier,
-//         and then a look at all queues.
+//   WG-2  A submitter may have relied on a searcher that then finds other work. So when the last
+//         searcher stops because it found work, its caller wakes the next one ([[nodiscard]]
+//         found_work). A machine that claimed a search and could not start it tries again.
+//   WG-3  The reserve withholds a number of idle processors: no machine is woken for them and none
+//         takes them. At least one processor is never withheld. So while an idle one is withheld
+//         another is busy, and its machine looks at all queues when it goes idle. Shrinking the
+//         reserve follows the protocol of going idle: a heavy barrier, then a look at all queues.
 //         Test: tests/model/wake_gate_model.cpp, the_reserve_is_not_to_be_taken and
 //         work_comes_while_there_is_a_reserve.
 #pragma once
@@ -35,29 +34,29 @@ namespace sley::parts {
 
 class wake_gate {
  public:
-  // After publishing work: must the caller wake a machine? Cheap; the answer may be out of date,
-  // but never so that work is forgotten (WG-1).
+  // After publishing work: must the caller wake a machine? Cheap. The answer may be outdated, but
+  // never in a way that forgets work (WG-1).
   [[nodiscard]] bool wake_needed() const noexcept {
     detail::light_barrier("WG-1");
     return may_wake(word_.load_relaxed());  // relaxed: WG-1's barriers order it
   }
 
-  // Claims the right to wake one machine, which then searches. Succeeds for one caller only while
-  // nobody searches. Followed by acquiring an idle processor, or by claim_failed().
+  // Claims the right to wake one machine, which then searches. Succeeds for one caller, and only
+  // while no machine searches. The caller then acquires an idle processor or calls claim_failed().
   [[nodiscard]] bool claim_search() noexcept {
     std::uint32_t seen = word_.load_relaxed();  // the cas decides
-    while (may_wake(seen)) {  // ends: each failure means that somebody changed the word
+    while (may_wake(seen)) {  // ends: each failure means that another thread changed the word
       if (word_.cas_acq_rel(seen, seen + one_searching, "WG-1")) return true;
     }
     return false;
   }
 
-  // The claim came to nothing, as no processor was left. True: claim again (WG-2).
+  // Gives the claim back because no processor was left. True: claim again (WG-2).
   [[nodiscard]] bool claim_failed() noexcept {
     return may_wake(word_.sub_acq_rel(one_searching, "WG-1") - one_searching);
   }
 
-  // A machine with a processor wants to search. False if enough do.
+  // A machine with a processor wants to search. False if enough machines search already.
   [[nodiscard]] bool start_searching() noexcept {
     std::uint32_t seen = word_.load_relaxed();  // the cas decides
     while (2 * searching(seen) < procs_ - idle(seen)) {
@@ -66,43 +65,44 @@ class wake_gate {
     return false;
   }
 
-  // A searcher found work. True if it was the last: wake another (WG-2).
+  // A searcher found work. True if it was the last one: wake another (WG-2).
   [[nodiscard]] bool found_work() noexcept {
     return searching(word_.sub_acq_rel(one_searching, "WG-1")) == 1;
   }
 
-  // A machine searches although enough do, for it has seen work and holds a processor for it.
+  // A machine searches although enough do, because it has seen work and holds a processor for it.
   void search_anyway() noexcept { word_.add_acq_rel(one_searching, "WG-1"); }
 
-  // A machine gives its processor up. Followed by heavy_barrier("WG-1") and, unless this returns
-  // that the gate is halted, by another look at every queue.
+  // A machine gives up its processor. The caller then runs heavy_barrier("WG-1") and, unless this
+  // returns true (the gate is halted), looks at every queue once more.
   [[nodiscard]] bool go_idle(bool was_searching) noexcept {
     const std::uint32_t change = one_idle - (was_searching ? one_searching : 0);
     return (word_.add_acq_rel(change, "WG-1") & halted) != 0;
   }
 
-  // How many processors are in reserve from now on. Fewer than before: followed by
-  // heavy_barrier("WG-1") and by another look at every queue. [one thread]
+  // Sets the number of processors in reserve. If it shrinks, the caller then runs
+  // heavy_barrier("WG-1") and looks at every queue once more. [one thread]
   void keep_in_reserve(std::uint32_t procs) noexcept {
     const std::uint32_t before = reserve();
     word_.add_acq_rel((procs - before) * one_in_reserve, "WG-1");
   }
   std::uint32_t reserve() const noexcept { return reserve(word_.load_relaxed()); }
 
-  // The idle processors that may be taken into use.
+  // The number of idle processors that may be taken into use.
   std::uint32_t available() const noexcept { return available(word_.load_relaxed()); }
 
-  // An idle processor is taken into use. False: none may be.
+  // Takes an idle processor into use. False if none may be taken.
   [[nodiscard]] bool leave_idle() noexcept {
-    std::uint32_t seen = word_.add_acq_rel(0, "TH-1");  // not an old one: nobody would look again
-    while (available(seen) != 0) {  // ends: each failure means that somebody changed the word
+    // Not a load: after an outdated "none" no machine would look again (TH-1).
+    std::uint32_t seen = word_.add_acq_rel(0, "TH-1");
+    while (available(seen) != 0) {  // ends: each failure means that another thread changed the word
       if (word_.cas_acq_rel(seen, seen - one_idle, "WG-1")) return true;
     }
     return false;
   }
 
-  // While halted nobody is woken and no processor is taken into use: between two run()s it is
-  // paused, and while the number of processors changes it is stopped.
+  // While the gate is halted no machine is woken and no processor is taken into use. It is paused
+  // between two run()s, and stopped while the number of processors changes.
   void pause() noexcept { word_.or_acq_rel(paused, "WG-1"); }
   void resume() noexcept { word_.and_acq_rel(~paused, "WG-1"); }
   void stop() noexcept { word_.or_acq_rel(stopped, "WG-1"); }
@@ -110,7 +110,7 @@ class wake_gate {
   bool is_paused() const noexcept { return (word_.load_acquire("WG-1") & paused) != 0; }
   bool is_halted() const noexcept { return (word_.load_acquire("WG-1") & halted) != 0; }
 
-  // How many processors there are, before any machine runs or while stopped; the new ones are idle.
+  // Sets the number of processors, before any machine runs or while stopped. New ones are idle.
   void set_procs(std::uint32_t procs) noexcept { procs_ = procs; }
   void add_idle(std::uint32_t procs) noexcept { word_.add_acq_rel(procs * one_idle, "WG-1"); }
   void remove_idle(std::uint32_t procs) noexcept { word_.sub_acq_rel(procs * one_idle, "WG-1"); }
