@@ -7,6 +7,7 @@ import unittest
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.insert(0, os.path.join(ROOT, "tools", "tidy"))
+import labels  # noqa: E402
 import tidy  # noqa: E402
 from source import Source, functions  # noqa: E402
 
@@ -109,6 +110,12 @@ class Words(TreeCase):
 
 class Labels(TreeCase):
     DEFINITION = "// RQ-1  push publishes the slot: release <-> acquire\n"
+    SOURCE = DEFINITION + "f(); // RQ-1: a\nf(); // RQ-1: b\n"
+
+    @staticmethod
+    def table_of(definition):
+        path = "src/parts/a.hpp"
+        return labels.table({"RQ-1": [(path, 1)]}, lambda *_: definition.splitlines()[0][2:])
 
     def test_both_sides_cite_by_comment_or_by_argument(self):
         self.assertEqual([], self.run_check(tidy.check_order_labels, {
@@ -149,14 +156,24 @@ class Labels(TreeCase):
         self.assertEqual([], self.run_check(tidy.check_order_labels, {
             "src/parts/a.hpp": '// as in load_acquire("RQ-7"); UTF-8: fine\n'}))
 
-    def test_heading_in_the_document(self):
-        source = self.DEFINITION + "f(); // RQ-1: a\nf(); // RQ-1: b\n"
-        self.assertEqual(["docs/memory_orders.md:1", "src/parts/a.hpp:1"],
-                         self.run_check(tidy.check_order_labels, {
-                             "src/parts/a.hpp": source,
-                             "docs/memory_orders.md": "## RQ-2\nRQ-1\n"}))
+    def test_heading_of_an_undefined_label(self):
+        page = labels.replaced(f"{labels.BEGIN}\n\n\n\n{labels.END}\n## RQ-2\n",
+                               self.table_of(self.SOURCE))
+        self.assertEqual(["docs/memory_orders.md:8"], self.run_check(tidy.check_order_labels, {
+            "src/parts/a.hpp": self.SOURCE, labels.PAGE: page}))
+
+    def test_the_table_of_labels_is_current(self):
+        page = f"{labels.BEGIN}\n\nold\n\n{labels.END}\n"
+        self.assertEqual(["docs/memory_orders.md:1"], self.run_check(tidy.check_order_labels, {
+            "src/parts/a.hpp": self.SOURCE, labels.PAGE: page}))
+        page = labels.replaced(page, self.table_of(self.SOURCE))
+        self.assertIn("| RQ-1 | `src/parts/a.hpp` |", page)
         self.assertEqual([], self.run_check(tidy.check_order_labels, {
-            "src/parts/a.hpp": source, "docs/memory_orders.md": "## RQ-1: the ring's tail\n"}))
+            "src/parts/a.hpp": self.SOURCE, labels.PAGE: page}))
+
+    def test_a_page_without_a_table(self):
+        self.assertEqual(["docs/memory_orders.md:1"], self.run_check(tidy.check_order_labels, {
+            "src/parts/a.hpp": self.SOURCE, labels.PAGE: "## RQ-1: the ring's tail\n"}))
 
 
 class Sizes(TreeCase):

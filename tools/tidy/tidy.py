@@ -12,6 +12,7 @@ import sys
 from collections import defaultdict, namedtuple
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import labels as label_page  # noqa: E402
 from source import Source, functions  # noqa: E402
 
 FOLDERS = ["base", "platform", "parts", "runtime", "sync", "io", "http", "debug", "testing"]
@@ -220,7 +221,7 @@ def check_order_labels(tree):
     for label, places in sorted(labels.claimed.items()):
         for path, line in places if label not in labels.defined else []:
             yield Finding(path, line, f"label {label} is not defined anywhere")
-    yield from _check_label_headings(tree, labels.defined)
+    yield from _check_label_page(tree, labels.defined)
 
 
 def _definition(tree, path, line):
@@ -234,19 +235,20 @@ def _definition(tree, path, line):
     return " ".join(text)
 
 
-def _check_label_headings(tree, defined):
-    document = "docs/memory_orders.md"
-    if not tree.exists(document):
+def label_table(tree):
+    return label_page.table(Labels(tree).defined, lambda path, line: _definition(tree, path, line))
+
+
+def _check_label_page(tree, defined):
+    if not tree.exists(label_page.PAGE):
         return
-    headings = set()
-    for line, text in enumerate(tree.read(document).splitlines(), 1):
-        for label in re.findall(LABEL, text) if text.startswith("#") else []:
-            headings.add(label)
+    text = tree.read(label_page.PAGE)
+    for line, heading in enumerate(text.splitlines(), 1):
+        for label in re.findall(LABEL, heading) if heading.startswith("#") else []:
             if label not in defined and label not in NOT_LABELS:
-                yield Finding(document, line, f"label {label} is not defined in the source")
-    for label, places in sorted(defined.items()):
-        if label not in headings:
-            yield Finding(*places[0], f"label {label} has no heading in {document}")
+                yield Finding(label_page.PAGE, line, f"label {label} is not defined in the source")
+    if label_page.of_page(text) != label_table(tree):
+        yield Finding(label_page.PAGE, 1, "the table of labels is not current: ./dev labels")
 
 
 # --- sizes ---------------------------------------------------------------------------------------
