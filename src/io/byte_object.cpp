@@ -22,22 +22,42 @@ namespace {
 using detail::descriptor;
 using detail::io_kind;
 
-std::size_t bytes_in(std::span<const iovec> buffers) noexcept {
-  std::size_t sum = 0;
-  for (const iovec& buffer : buffers) sum += buffer.iov_len;
-  return sum;
-}
+// The part of the caller's buffers that one system call takes. It does not begin with an empty
+// buffer: a read into empty buffers alone would return 0, which means the end.
+class portion {
+ public:
+  explicit portion(std::span<const iovec> all) noexcept {
+    while (!all.empty() && all.front().iov_len == 0) all = all.subspan(1);
+    if (!all.empty() && all.front().iov_len > most_bytes_at_once) {
+      cut_ = {all.front().iov_base, most_bytes_at_once};
+      all = {&cut_, 1};
+    }
+    std::size_t count = 0;
+    for (const iovec& buffer : all.first(std::min(all.size(), most_buffers_at_once))) {
+      if (buffer.iov_len > most_bytes_at_once - bytes_) break;
+      bytes_ += buffer.iov_len;
+      ++count;
+    }
+    buffers_ = all.first(count);
+  }
+  portion(const portion&) = delete;
+  portion& operator=(const portion&) = delete;
+
+  std::span<const iovec> buffers() const noexcept { return buffers_; }
+  std::size_t bytes() const noexcept { return bytes_; }
+
+ private:
+  static constexpr std::size_t most_buffers_at_once = 1024;  // IOV_MAX
+
+  iovec cut_ = {};  // stands for a buffer that is too large
+  std::span<const iovec> buffers_;
+  std::size_t bytes_ = 0;
+};
 
 // Reads of so little mostly are of a message's head, or of one whose size is known: they come back
 // full, which tells nothing. It is worth asking then whether more is left, for a hundred
 // nanoseconds, instead of finding out by another call.
 constexpr std::size_t small_read = 1024;
-
-// The kernel takes no more at once.
-std::span<const iovec> admissible(std::span<const iovec> buffers) noexcept {
-  constexpr std::size_t most_buffers = 1024;  // IOV_MAX
-  return buffers.first(std::min(buffers.size(), most_buffers));
-}
 
 bool is_socket(io_kind kind) noexcept {
   return kind == io_kind::stream_socket || kind == io_kind::tcp_socket;
@@ -54,8 +74,11 @@ long read_into(int fd, std::span<const iovec> buffers, io_kind kind) noexcept {
              : platform::kernel::read(fd, whole.iov_base, whole.iov_len);
 }
 
-// As read_into on a TCP socket. `is_empty` is set if nothing is left.
-long read_and_ask(int fd, std::span<const iovec> buffers, bool& is_empty) noexcept {
+// Whether bytes are left after a read, as far as the read has told.
+enum class rest : unsigned char { unknown, none, some };
+
+// As read_into on a TCP socket that tells by TCP_INQ how much is left.
+long read_and_ask(int fd, std::span<const iovec> buffers, rest& left) noexcept {
   alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))];
   msghdr message = {};
   message.msg_iov = const_cast<iovec*>(buffers.data());
@@ -65,15 +88,18 @@ long read_and_ask(int fd, std::span<const iovec> buffers, bool& is_empty) noexce
   const long n = platform::kernel::recvmsg(fd, &message, 0);
   const cmsghdr* told = n < 0 ? nullptr : CMSG_FIRSTHDR(&message);
   if (told != nullptr && told->cmsg_level == SOL_TCP && told->cmsg_type == TCP_CM_INQ) {
-    int left = 0;
-    std::memcpy(&left, CMSG_DATA(told), sizeof left);
-    is_empty = left == 0;
+    int bytes = 0;
+    std::memcpy(&bytes, CMSG_DATA(told), sizeof bytes);
+    left = bytes == 0 ? rest::none : rest::some;
   }
   return n;
 }
 
-// Does a short read of it tell that nothing is left (epoll(7))?
-bool is_stream(io_kind kind) noexcept { return is_socket(kind) || kind == io_kind::pipe; }
+// Does a read that leaves room tell that nothing is left? epoll(7) says so of all pipes and stream
+// sockets, but the kernel keeps to it on TCP alone. A read of a Unix socket ends at a message that
+// carries descriptors, a read of a pipe or of SOCK_SEQPACKET may end with each message, a read of a
+// terminal ends with the line. No event tells of the bytes behind that.
+bool is_drained_by_short_read(io_kind kind) noexcept { return kind == io_kind::tcp_socket; }
 
 // Walks over the bytes of several buffers, a window of them at a time.
 class cursor {
@@ -110,30 +136,34 @@ class cursor {
 std::size_t read_some(const descriptor& d, std::span<const iovec> buffers,
                       std::error_code& error) noexcept {
   error.clear();
-  const std::size_t wanted = bytes_in(buffers);
-  if (wanted == 0) return 0;
+  const portion room(buffers);
+  if (room.bytes() == 0) return 0;
   const io_kind kind = d.kind();
-  const bool asks = kind == io_kind::tcp_socket && wanted <= small_read;
-  bool is_empty = false;
+  const bool asks = kind == io_kind::tcp_socket && room.bytes() <= small_read;
+  rest left = rest::unknown;
   const long n = perform(
       d.get(), direction::read,
-      [&is_empty, asks, kind, buffers = admissible(buffers)](int fd) {
-        return asks ? read_and_ask(fd, buffers, is_empty) : read_into(fd, buffers, kind);
+      [&left, &room, asks, kind](int fd) {
+        return asks ? read_and_ask(fd, room.buffers(), left) : read_into(fd, room.buffers(), kind);
       },
-      [kind, wanted, &is_empty](long got) {
-        return got > 0 && (is_empty || (is_stream(kind) && std::cmp_less(got, wanted)));
+      [&left, &room, kind](long got) {
+        if (got == 0 || left == rest::some) return false;
+        return left == rest::none ||
+               (is_drained_by_short_read(kind) && std::cmp_less(got, room.bytes()));
       },
       error);
   return n < 0 ? 0 : static_cast<std::size_t>(n);
 }
 
+// A call that writes less than it was given may have had another reason than a lack of room, and
+// then no event comes. The next call finds out.
 std::size_t write_some(const descriptor& d, std::span<const iovec> buffers,
                        std::error_code& error) noexcept {
-  const std::size_t wanted = bytes_in(buffers);
+  const portion bytes(buffers);
   const long n = perform(
       d.get(), direction::write,
-      [buffers = admissible(buffers), kind = d.kind()](int fd) { return put(fd, buffers, kind); },
-      [wanted](long put) { return std::cmp_less(put, wanted); }, error);
+      [&bytes, kind = d.kind()](int fd) { return put(fd, bytes.buffers(), kind); },
+      [](long) { return false; }, error);
   return n < 0 ? 0 : static_cast<std::size_t>(n);
 }
 
@@ -147,13 +177,16 @@ std::size_t write_all(const descriptor& d, std::span<const iovec> buffers,
   turn turn(w, w->writing);
   turn.more_to_come();  // whatever ends it: an error is told to the next as well
   while (!cursor.is_at_end()) {
-    const std::span<const iovec> window = cursor.window();
+    const portion bytes(cursor.window());
     const long n = call_in_turn(
-        turn, w, [window, kind = d.kind()](int fd) { return put(fd, window, kind); }, error);
-    if (n < 0) return done;
+        turn, w, [&bytes, kind = d.kind()](int fd) { return put(fd, bytes.buffers(), kind); },
+        error);
+    if (n <= 0) {
+      if (n == 0) error = std::make_error_code(std::errc::io_error);  // or it would never end
+      return done;
+    }
     done += static_cast<std::size_t>(n);
     cursor.advance(static_cast<std::size_t>(n));
-    if (w->is_polled && std::cmp_less(n, bytes_in(window))) turn.wait();
   }
   return done;
 }

@@ -130,7 +130,8 @@ bool put_all(copying& c, std::span<std::byte> bytes) {
     const iovec whole = {bytes.data(), bytes.size()};
     const long n = call_in_turn(
         c.writing, c.to, [&](int fd) { return put(fd, {&whole, 1}, c.to_kind); }, c.error);
-    if (n < 0) return false;
+    if (n == 0) c.error = std::make_error_code(std::errc::io_error);  // or it would never end
+    if (n <= 0) return false;
     bytes = bytes.subspan(static_cast<std::size_t>(n));
     if (!c.advance(n) && c.error) return false;
   }

@@ -5,6 +5,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <new>
 
 namespace sley {
@@ -92,7 +93,8 @@ std::size_t descriptor::read_at(std::span<std::byte> buffer, std::uint64_t offse
   return io::use(
       watched_,
       [=](int fd) {
-        return platform::kernel::pread(fd, buffer.data(), buffer.size(),
+        return platform::kernel::pread(fd, buffer.data(),
+                                       std::min(buffer.size(), io::most_bytes_at_once),
                                        static_cast<off_t>(offset));
       },
       error);
@@ -103,7 +105,9 @@ std::size_t descriptor::write_at(std::span<const std::byte> bytes, std::uint64_t
   return io::use(
       watched_,
       [=](int fd) {
-        return platform::kernel::pwrite(fd, bytes.data(), bytes.size(), static_cast<off_t>(offset));
+        return platform::kernel::pwrite(fd, bytes.data(),
+                                        std::min(bytes.size(), io::most_bytes_at_once),
+                                        static_cast<off_t>(offset));
       },
       error);
 }

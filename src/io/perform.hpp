@@ -22,6 +22,10 @@ inline std::error_code system_error_of(int error) noexcept {
   return {error, std::system_category()};
 }
 
+// A system call reads or writes no more than about this, and most refuse a number of bytes that
+// they could not return.
+inline constexpr std::size_t most_bytes_at_once = 0x7fff'0000;
+
 // Whether a call has succeeded, by what attempt() made of it; else `error` is set.
 inline bool is_success(long result, std::error_code& error) noexcept {
   if (result < 0) error = system_error_of(static_cast<int>(-result));

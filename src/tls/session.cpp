@@ -6,6 +6,7 @@
 #include <openssl/x509v3.h>
 #include <sys/uio.h>
 
+#include <algorithm>
 #include <chrono>
 #include <new>
 #include <stdexcept>
@@ -245,9 +246,7 @@ void session::handshake(std::error_code& error) noexcept {
 
 std::size_t session::read(std::span<const iovec> buffers, std::error_code& error) noexcept {
   error.clear();
-  std::size_t room = 0;
-  for (const iovec& buffer : buffers) room += buffer.iov_len;
-  if (room == 0) return 0;
+  if (std::ranges::all_of(buffers, [](const iovec& b) { return b.iov_len == 0; })) return 0;
   if (!transport_.is_open()) {
     error = std::make_error_code(std::errc::operation_canceled);
     return 0;

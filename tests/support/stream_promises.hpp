@@ -7,7 +7,9 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <chrono>
 #include <cstddef>
+#include <span>
 #include <string>
 #include <system_error>
 #include <vector>
@@ -75,6 +77,77 @@ void expect_gathers_and_scatters(const Pair& c) {
   std::error_code error;
   EXPECT_EQ(c.server.read_some(places, error), 8U);
   EXPECT_EQ(std::string(head, 4) + std::string(body, 4), "headbody");
+}
+
+// 3,000 buffers of a byte, some of none: three times as many as the kernel takes in one call.
+struct many_buffers {
+  std::string bytes;
+  std::vector<iovec> buffers;
+
+  explicit many_buffers(char first) : bytes(3000, first) {
+    for (std::size_t i = 0; i < bytes.size(); ++i) {
+      if (first != '-') bytes[i] = static_cast<char>(first + i % 26);
+      buffers.push_back({&bytes[i], 1});
+      if (i % 50 == 0) buffers.push_back({nullptr, 0});
+    }
+  }
+  many_buffers(const many_buffers&) = delete;
+  many_buffers& operator=(const many_buffers&) = delete;
+
+  // Without the first `done` bytes.
+  std::span<const iovec> behind(std::size_t done) const {
+    std::span<const iovec> rest = buffers;
+    while (done > 0) {
+      done -= rest.front().iov_len;
+      rest = rest.subspan(1);
+    }
+    return rest;
+  }
+};
+
+template <class Sink>
+void write_in_calls(const Sink& to, const many_buffers& from) {
+  std::error_code error;
+  for (std::size_t done = 0; done < from.bytes.size() && !error;) {
+    const std::size_t n = to.write_some(from.behind(done), error);
+    EXPECT_TRUE(n > 0 && !error) << error.message() << ", after " << done;
+    if (n == 0) return;
+    done += n;
+  }
+}
+
+template <class Source>
+void read_in_calls(const Source& from, const many_buffers& into) {
+  std::error_code error;
+  for (std::size_t done = 0; done < into.bytes.size() && !error;) {
+    const std::size_t n = from.read_some(into.behind(done), error);
+    EXPECT_TRUE(n > 0 && !error) << error.message() << ", after " << done;
+    if (n == 0) return;
+    done += n;
+  }
+}
+
+// Both sides have waited for events before, and know that none is left.
+template <class Writer, class Reader>
+void expect_some_of_many_buffers(const Writer& writer, const Reader& reader) {
+  const auto limit = std::chrono::steady_clock::now() + patience;
+  writer.set_write_deadline(limit);
+  reader.set_read_deadline(limit);
+  sley::wait_group group;
+  group.add(1);
+  go_until_parked([&] {
+    std::array<std::byte, 1> byte;
+    EXPECT_EQ(reader.read_some(byte), 1U);
+    group.done();
+  });
+  writer.write_all(bytes_of("x"));
+  group.wait();
+  const many_buffers sent('a'), got('-');
+  let_others_run();
+  write_in_calls(writer, sent);
+  let_others_run();
+  read_in_calls(reader, got);
+  EXPECT_TRUE(got.bytes == sent.bytes);
 }
 
 }  // namespace sley_test

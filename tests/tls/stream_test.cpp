@@ -144,6 +144,10 @@ GO_TEST(tls, keys_change_while_both_ends_write) {
 }
 
 GO_TEST(tls, gathers_and_scatters) { sley_test::expect_gathers_and_scatters(connected_tls()); }
+GO_TEST(tls, reads_and_writes_some_of_many_buffers) {
+  const auto c = connected_tls();
+  sley_test::expect_some_of_many_buffers(c.client, c.server);
+}
 
 // A message of many small buffers is one record: the reader gets it whole.
 GO_TEST(tls, small_buffers_share_a_record) {

@@ -63,8 +63,9 @@ concept io_buffers = std::convertible_to<const T&, std::span<const iovec>>;
 // Bytes that come and go.
 class SLEY_API byte_object : public io_object {
  public:
-  // Reads at least one byte, at most as many as there is room for; fills several buffers one after
-  // the other. 0: the end, or no room was given.
+  // Parks until there are bytes. Reads at least one, at most as many as there is room for; fills
+  // several buffers one after the other. 0: the end, or no room was given. Buffers may be empty,
+  // and any number of any size: one call fills at most 1,024 of them, with at most 2 GiB.
   std::size_t read_some(std::span<std::byte> buffer) const {
     return throwing("sley: read", [&](std::error_code& e) { return read_some(buffer, e); });
   }
@@ -74,7 +75,7 @@ class SLEY_API byte_object : public io_object {
   }
   std::size_t read_some(std::span<const iovec> buffers, std::error_code& error) const noexcept;
 
-  // Writes at least one byte, if there are any.
+  // Parks until there is room. Writes at least one byte, if there are any, of buffers as above.
   std::size_t write_some(std::span<const std::byte> bytes) const {
     return throwing("sley: write", [&](std::error_code& e) { return write_some(bytes, e); });
   }
