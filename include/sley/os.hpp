@@ -33,7 +33,8 @@ class SLEY_API file : public detail::byte_object {
  public:
   file() noexcept = default;
   // As open(2), with O_CLOEXEC; the flags are those of <fcntl.h>. Blocks its thread at most, as an
-  // announced call. Throws std::system_error that names the path.
+  // announced call. Throws std::system_error that names the path; std::errc::invalid_argument for
+  // one with a zero byte inside.
   static file open(std::string_view path, int flags, unsigned mode = 0666);
   static file open(std::string_view path, int flags, unsigned mode, std::error_code& error);
   static file open(std::string_view path, int flags, std::error_code& error) {
@@ -67,23 +68,50 @@ struct pipe_ends {
 SLEY_API pipe_ends pipe();
 SLEY_API pipe_ends pipe(std::error_code& error) noexcept;
 
-// Makes a descriptor of somebody else's something to wait for, as a C library's socket: any that
-// epoll(7) takes. It stays theirs, open after close() too, and must outlive this. Several
-// goroutines may wait; each waits for a turn in its direction. One at a time for a descriptor:
-// another may be refused (std::errc::file_exists).
+// What a descriptor is ready for, as poll(2) tells it: a set of these.
+enum class poll_events : unsigned char {
+  none = 0,
+  readable = 1,  // there is something to read, or the end
+  writable = 2,
+  hang_up = 4,  // the other end is gone (POLLHUP); what has come before can still be read
+  failure = 8,  // an error waits to be fetched, or the reader of a pipe is gone (POLLERR)
+};
+constexpr poll_events operator|(poll_events a, poll_events b) noexcept {
+  return static_cast<poll_events>(static_cast<unsigned>(a) | static_cast<unsigned>(b));
+}
+constexpr poll_events operator&(poll_events a, poll_events b) noexcept {
+  return static_cast<poll_events>(static_cast<unsigned>(a) & static_cast<unsigned>(b));
+}
+constexpr poll_events& operator|=(poll_events& a, poll_events b) noexcept { return a = a | b; }
+
+// Makes the descriptor of another library something to wait for, as a C library's socket: any that
+// epoll(7) takes. It stays that library's, open after close() too, and must outlive this. Any
+// number of goroutines may wait, for the same event as well: all of them are woken, as by poll(2).
+// There is one poll_fd at a time for a descriptor: another may be refused (std::errc::file_exists).
 class SLEY_API poll_fd : public detail::io_object {
  public:
   // Throws std::system_error: operation_not_permitted for what is always ready, as regular files.
   explicit poll_fd(int fd);
   poll_fd(int fd, std::error_code& error) noexcept;
 
-  // Parks until it is ready; returns at once if it is, or has failed or ended.
+  // Parks until it is ready for one of these: readable, writable, or both. Returns those that it is
+  // ready for, and hang_up and failure if they are so, which end the wait whether they are wanted
+  // or not. A deadline of reading ends waits for readable, one of writing those for writable.
+  // std::errc::bad_file_descriptor if its owner has closed it. A protocol that writes and reads on
+  // one connection (libpq's pipeline mode) waits for both while it has something to write: a peer
+  // that waits to be read from takes no more until then.
+  poll_events wait(poll_events wanted) const;
+  poll_events wait(poll_events wanted, std::error_code& error) const noexcept;
+  // The same, given up when the context ends, with its error; others go on to wait. They throw
+  // std::bad_alloc besides.
+  poll_events wait(poll_events wanted, const context& ctx) const;
+  poll_events wait(poll_events wanted, const context& ctx, std::error_code& error) const;
+
+  // wait() for one of them.
   void wait_readable() const;
   void wait_readable(std::error_code& error) const noexcept;
   void wait_writable() const;
   void wait_writable(std::error_code& error) const noexcept;
-  // The same, given up when the context ends, with its error; others go on to wait. They throw
-  // std::bad_alloc besides.
   void wait_readable(const context& ctx) const;
   void wait_readable(const context& ctx, std::error_code& error) const;
   void wait_writable(const context& ctx) const;

@@ -58,10 +58,9 @@ long attempt_uninterrupted(const Call& call, int fd) {
 // The turn to make calls on one side of a descriptor. Parks while others have it.
 class turn {
  public:
-  turn(rt::watched* w, rt::io_side& side, rt::io_cancel* cancel = nullptr) noexcept
-      : w_(w), side_(side), cancel_(cancel) {
+  turn(rt::watched* w, rt::io_side& side) noexcept : w_(w), side_(side) {
     rt::enter();
-    result_ = rt::begin_io(w, side, cancel);
+    result_ = rt::begin_io(w, side);
     rt::leave();
   }
   ~turn() {
@@ -78,7 +77,7 @@ class turn {
   // but `ready`.
   rt::io_result wait() noexcept {
     rt::enter();
-    result_ = rt::wait_for_event(w_, side_, cancel_);
+    result_ = rt::wait_for_event(w_, side_);
     rt::leave();
     return result_;
   }
@@ -88,7 +87,6 @@ class turn {
  private:
   rt::watched* w_;
   rt::io_side& side_;
-  rt::io_cancel* cancel_;
   rt::io_result result_;
   bool may_try_ = false;
 };
@@ -128,10 +126,10 @@ inline bool refuse(const rt::watched* w, std::error_code& error) noexcept {
 // One call. `is_all(n)` says whether its result tells that there is nothing more at the moment.
 template <class Call, class IsAll>
 long perform(rt::watched* w, direction d, const Call& call, const IsAll& is_all,
-             std::error_code& error, rt::io_cancel* cancel = nullptr) {
+             std::error_code& error) {
   error.clear();
   if (refuse(w, error)) return -1;
-  turn t(w, side_of(w, d), cancel);
+  turn t(w, side_of(w, d));
   const long n = call_in_turn(t, w, call, error);
   if (n < 0 || !is_all(n)) t.more_to_come();
   return n;

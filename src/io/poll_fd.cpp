@@ -13,34 +13,73 @@ using detail::throwing;
 
 namespace {
 
-void wait(const detail::descriptor& d, io::direction direction, rt::io_cancel* cancel,
-          std::error_code& error) noexcept {
-  const short wanted = direction == io::direction::read ? POLLIN | POLLRDHUP : POLLOUT;
-  io::perform(
-      d.get(), direction,
-      [wanted](int fd) {
-        pollfd one = {.fd = fd, .events = wanted, .revents = 0};
-        const int n = ::poll(&one, 1, 0);
-        if (n == 0) platform::set_errno(EAGAIN);
-        return n == 0 ? -1 : n;
-      },
-      [](long) { return false; }, error, cancel);
+using enum poll_events;
+
+bool has(poll_events all, poll_events some) noexcept { return (all & some) != none; }
+
+// What the descriptor is ready for at this moment, of what is wanted. POLLNVAL: its owner has
+// closed it.
+poll_events look(int fd, poll_events wanted, std::error_code& error) noexcept {
+  short asked = 0;
+  if (has(wanted, readable)) asked |= POLLIN | POLLRDHUP;
+  if (has(wanted, writable)) asked |= POLLOUT;
+  pollfd one = {.fd = fd, .events = asked, .revents = 0};
+  const long n = io::attempt([&one](int) { return ::poll(&one, 1, 0); }, fd);
+  if (n == -EINTR || !io::is_success(n, error)) return none;
+  if ((one.revents & POLLNVAL) != 0) error = std::make_error_code(std::errc::bad_file_descriptor);
+  poll_events found = none;
+  if ((one.revents & (POLLIN | POLLRDHUP)) != 0) found |= readable;
+  if ((one.revents & POLLOUT) != 0) found |= writable;
+  if ((one.revents & POLLHUP) != 0) found |= hang_up;
+  if ((one.revents & POLLERR) != 0) found |= failure;
+  return found;
 }
 
-void wait(const detail::descriptor& d, io::direction direction, const context& ctx,
-          std::error_code& error) {
-  error.clear();
-  rt::watched* w = d.get();
-  if (io::refuse(w, error)) return;
-  rt::io_cancel cancel;
-  {
-    const detail::on_context_end hook(ctx, [&cancel, w, direction] {
-      const rt::inside inside;
-      rt::cancel_io(w, io::side_of(w, direction), cancel);
-    });
-    if (error = ctx.error(); !error) wait(d, direction, &cancel, error);
+rt::io_result next_event(rt::watched* w, rt::io_observer& self) noexcept {
+  rt::enter();
+  const rt::io_result result = rt::wait_for_any_event(w, self);
+  rt::leave();
+  return result;
+}
+
+poll_events observe(rt::watched* w, poll_events wanted, rt::io_observer& self,
+                    std::error_code& error) noexcept {
+  poll_events found = none;
+  while (found == none && !error) {  // ends by an event, or by what ends the wait
+    const rt::io_result result = next_event(w, self);
+    if (result != rt::io_result::ready) {
+      error = io::error_of(result);
+    } else {
+      found = look(w->fd, wanted, error);
+    }
   }
-  if (cancel.is_canceled && error) error = ctx.error();
+  return found;
+}
+
+// `while_observing(self, wait)` calls wait().
+template <class F>
+poll_events wait(rt::watched* w, poll_events wanted, std::error_code& error,
+                 const F& while_observing) {
+  error.clear();
+  if (io::refuse(w, error)) return none;
+  const bool reads = has(wanted, readable) || !has(wanted, writable);
+  rt::io_observer self{.reads = reads, .writes = has(wanted, writable)};
+  rt::enter();
+  const rt::io_result begun = rt::begin_observing(w, self);
+  rt::leave();
+  if (begun != rt::io_result::ready) {
+    error = io::error_of(begun);
+    return none;
+  }
+  struct ending {
+    rt::watched* w;
+    rt::io_observer& self;
+    ~ending() {
+      const rt::inside inside;
+      rt::end_observing(w, self);
+    }
+  } const guard{w, self};
+  return while_observing(self, [&] { return observe(w, wanted, self, error); });
 }
 
 }  // namespace
@@ -53,27 +92,50 @@ poll_fd::poll_fd(int fd) {
   if (error) detail::throw_io_error(error, "sley: wait for a descriptor");
 }
 
-void poll_fd::wait_readable(std::error_code& error) const noexcept {
-  wait(descriptor_, io::direction::read, nullptr, error);
+poll_events poll_fd::wait(poll_events wanted, std::error_code& error) const noexcept {
+  return os::wait(descriptor_.get(), wanted, error,
+                  [](rt::io_observer&, const auto& go_on) { return go_on(); });
 }
+poll_events poll_fd::wait(poll_events wanted) const {
+  return throwing("sley: wait", [&](std::error_code& e) { return wait(wanted, e); });
+}
+
+poll_events poll_fd::wait(poll_events wanted, const context& ctx, std::error_code& error) const {
+  rt::watched* w = descriptor_.get();
+  return os::wait(w, wanted, error, [&](rt::io_observer& self, const auto& go_on) {
+    poll_events found = none;
+    {
+      const detail::on_context_end hook(ctx, [&self, w] {
+        const rt::inside inside;
+        rt::cancel_observing(w, self);
+      });
+      if (error = ctx.error(); !error) found = go_on();
+    }
+    if (self.is_canceled && error) error = ctx.error();
+    return found;
+  });
+}
+poll_events poll_fd::wait(poll_events wanted, const context& ctx) const {
+  return throwing("sley: wait", [&](std::error_code& e) { return wait(wanted, ctx, e); });
+}
+
+void poll_fd::wait_readable(std::error_code& error) const noexcept { wait(readable, error); }
 void poll_fd::wait_readable() const {
   throwing("sley: wait_readable", [this](std::error_code& e) { wait_readable(e); });
 }
-void poll_fd::wait_writable(std::error_code& error) const noexcept {
-  wait(descriptor_, io::direction::write, nullptr, error);
-}
+void poll_fd::wait_writable(std::error_code& error) const noexcept { wait(writable, error); }
 void poll_fd::wait_writable() const {
   throwing("sley: wait_writable", [this](std::error_code& e) { wait_writable(e); });
 }
 
 void poll_fd::wait_readable(const context& ctx, std::error_code& error) const {
-  wait(descriptor_, io::direction::read, ctx, error);
+  wait(readable, ctx, error);
 }
 void poll_fd::wait_readable(const context& ctx) const {
   throwing("sley: wait_readable", [&](std::error_code& e) { wait_readable(ctx, e); });
 }
 void poll_fd::wait_writable(const context& ctx, std::error_code& error) const {
-  wait(descriptor_, io::direction::write, ctx, error);
+  wait(writable, ctx, error);
 }
 void poll_fd::wait_writable(const context& ctx) const {
   throwing("sley: wait_writable", [&](std::error_code& e) { wait_writable(ctx, e); });

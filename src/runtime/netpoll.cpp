@@ -110,17 +110,6 @@ void stand_in_line(io_side& side, io_waiter* self) noexcept {
   side.last_in_line = self;
 }
 
-// False: it is not in line, or not any more.
-bool leave_line(io_side& side, const io_waiter* which) noexcept {
-  io_waiter* before = nullptr;
-  io_waiter* at = side.first_in_line;
-  while (at != nullptr && at != which) before = std::exchange(at, at->next);
-  if (at == nullptr) return false;
-  (before == nullptr ? side.first_in_line : before->next) = at->next;
-  if (side.last_in_line == at) side.last_in_line = before;
-  return true;
-}
-
 // The turn goes to the next in line. Returns that one, to be made ready.
 goroutine* pass_turn(io_side& side) noexcept {
   io_waiter* next = side.first_in_line;
@@ -154,19 +143,12 @@ io_result state_of(const watched* w, const io_side& side) noexcept {
   return side.has_expired ? io_result::timed_out : io_result::ready;
 }
 
-bool is_canceled(const io_cancel* cancel) noexcept {
-  return cancel != nullptr && cancel->is_canceled;
-}
-
 // The caller has the turn. Releases the lock. Inlined: a return after a switch is slow.
-[[gnu::always_inline]] inline io_result wait_until_worth_it(watched* w, io_side& side,
-                                                            io_cancel* cancel) noexcept {
+[[gnu::always_inline]] inline io_result wait_until_worth_it(watched* w, io_side& side) noexcept {
   io_waiter self{.g = current_machine()->g, .result = state_of(w, side)};
-  if (self.result == io_result::ready && is_canceled(cancel)) self.result = io_result::canceled;
   if (self.result == io_result::ready && !side.may_try) {
     if (&side == &w->reading) note_wait(w, current_machine()->p);
     side.waiter = &self;
-    if (cancel != nullptr) cancel->waiter = &self;
     park_and_release(wait::io, w->lock);
     if (self.result == io_result::ready) return io_result::ready;  // the event was for this call
     w->lock.acquire();
@@ -180,11 +162,13 @@ bool is_canceled(const io_cancel* cancel) noexcept {
   return self.result;
 }
 
+// A timer makes one goroutine ready.
 goroutine* expire(timer* t, std::int64_t) noexcept {
   auto* side = static_cast<io_side*>(t);
   detail::lock_guard guard(side->owner->lock);
   side->has_expired = true;
-  return take_waiter(*side, io_result::timed_out);
+  if (goroutine* waiter = take_waiter(*side, io_result::timed_out)) return waiter;
+  return alert_one_in_time(side->owner, *side);
 }
 
 // ---- records ----
@@ -236,6 +220,7 @@ void deliver(const platform::poll_event& event, goroutine_list& woken) noexcept 
   if (event.has_ended) w->has_ended = true;
   if (event.is_readable) collect(signal(w->reading), woken);
   if (event.is_writable) collect(signal(w->writing), woken);
+  if (w->observers != nullptr) alert_observers(w, woken);
 }
 
 // ---- watching ----
@@ -258,6 +243,7 @@ std::uint64_t begin(watched* w, int fd, bool is_polled) noexcept {
   w->is_closing.store_relaxed(false);
   w->has_ended = false;
   w->closer = nullptr;
+  w->observers = nullptr;
   for (io_side* side : {&w->reading, &w->writing}) {
     side->may_try = true;
     side->has_expired = false;
@@ -266,6 +252,8 @@ std::uint64_t begin(watched* w, int fd, bool is_polled) noexcept {
 }
 
 }  // namespace
+
+void note_wait_to_read(watched* w) noexcept { note_wait(w, current_machine()->p); }
 
 watched* watch(int fd, int& error) noexcept {
   watched* w = take_record();
@@ -289,14 +277,12 @@ namespace {
 // Those that a close has found waiting; they are woken when the closing goroutine has parked.
 struct found_waiting {
   watched* w;
-  goroutine* reader;
-  goroutine* writer;
+  goroutine_list all;
 
   static void let_go(goroutine*, void* arg) noexcept {
-    const found_waiting found = *static_cast<found_waiting*>(arg);  // gone once they have run
+    found_waiting found = std::move(*static_cast<found_waiting*>(arg));  // gone once they have run
     found.w->lock.release();
-    wake(found.reader);
-    wake(found.writer);
+    ready_all(std::move(found.all));
   }
 };
 
@@ -309,8 +295,10 @@ bool unwatch(watched* w) noexcept {
     return false;
   }
   w->is_closing.store_relaxed(true);
-  found_waiting found = {w, take_waiter(w->reading, io_result::closed),
-                         take_waiter(w->writing, io_result::closed)};
+  found_waiting found = {w, {}};
+  collect(take_waiter(w->reading, io_result::closed), found.all);
+  collect(take_waiter(w->writing, io_result::closed), found.all);
+  alert_observers(w, found.all);
   if (w->users != 0) {
     io_waiter self{.g = current_machine()->g};
     w->closer = &self;
@@ -337,7 +325,7 @@ void forget(watched* w) noexcept {
   count_records(-1);
 }
 
-io_result begin_io(watched* w, io_side& side, io_cancel* cancel) noexcept {
+io_result begin_io(watched* w, io_side& side) noexcept {
   w->lock.acquire();
   if (const io_result state = state_of(w, side); state != io_result::ready) {
     w->lock.release();
@@ -347,34 +335,15 @@ io_result begin_io(watched* w, io_side& side, io_cancel* cancel) noexcept {
   if (std::exchange(side.is_taken, true)) {
     io_waiter self{.g = current_machine()->g};
     stand_in_line(side, &self);
-    if (cancel != nullptr) cancel->waiter = &self;
     park_and_release(wait::io_turn, w->lock);
-    if (self.result == io_result::canceled) {
-      end_use(w);
-      return io_result::canceled;
-    }
     w->lock.acquire();
   }
-  return wait_until_worth_it(w, side, cancel);
+  return wait_until_worth_it(w, side);
 }
 
-io_result wait_for_event(watched* w, io_side& side, io_cancel* cancel) noexcept {
+io_result wait_for_event(watched* w, io_side& side) noexcept {
   w->lock.acquire();
-  return wait_until_worth_it(w, side, cancel);
-}
-
-void cancel_io(watched* w, io_side& side, io_cancel& cancel) noexcept {
-  w->lock.acquire();
-  cancel.is_canceled = true;
-  goroutine* given_up = nullptr;
-  if (cancel.waiter != nullptr && side.waiter == cancel.waiter) {
-    given_up = take_waiter(side, io_result::canceled);
-  } else if (leave_line(side, cancel.waiter)) {
-    cancel.waiter->result = io_result::canceled;
-    given_up = cancel.waiter->g;
-  }
-  w->lock.release();
-  wake(given_up);
+  return wait_until_worth_it(w, side);
 }
 
 io_result state_of_io(watched* w, const io_side& side) noexcept {
@@ -411,10 +380,14 @@ bool set_deadline(watched* w, io_side& side, std::int64_t when_ns) noexcept {
   w->lock.acquire();
   const bool is_closing = w->is_closing.load_relaxed();
   side.has_expired = when_ns <= platform::now_ns();
-  goroutine* late = side.has_expired ? take_waiter(side, io_result::timed_out) : nullptr;
+  goroutine_list late;
+  if (side.has_expired) {
+    collect(take_waiter(side, io_result::timed_out), late);
+    alert_observers(w, late);
+  }
   const bool is_to_come = !side.has_expired && !is_closing && when_ns != never;
   w->lock.release();
-  wake(late);
+  ready_all(std::move(late));
   return !is_to_come || add_timer(&side, when_ns);
 }
 

@@ -5,6 +5,10 @@
 // says that a call is worth making; who has the turn takes it back before the call, events set it,
 // so a call that found nothing waits unless something has happened since.
 //
+// A goroutine that waits for one of several events, as poll(2) does, takes no turn: it observes the
+// descriptor. Every event wakes all observers, which look themselves what the descriptor is ready
+// for.
+//
 // Everything in a descriptor is guarded by its lock, which is taken twice for each operation. Order
 // of locks: deadlines, then a timer heap's, then the descriptor's.
 #pragma once
@@ -24,7 +28,7 @@ namespace sley::rt {
 
 struct watched;
 
-enum class io_result : std::uint8_t { ready, timed_out, closed, canceled };
+enum class io_result : std::uint8_t { ready, timed_out, closed, canceled };  // canceled: observers
 
 // A goroutine that waits, on its own stack.
 struct io_waiter {
@@ -33,10 +37,14 @@ struct io_waiter {
   io_result result = io_result::ready;  // written before it is made ready
 };
 
-// What one operation is given up by, while it is under way.
-struct io_cancel {
-  bool is_canceled = false;     // [lock: the descriptor's]
-  io_waiter* waiter = nullptr;  // [lock: likewise] of the operation, if it has waited
+// A goroutine that observes a descriptor, on its own stack.
+struct io_observer {
+  bool reads = false;           // [const] the deadline of reading counts
+  bool writes = false;          // [const] that of writing
+  goroutine* g = nullptr;       // [lock: the descriptor's] while it is parked
+  io_observer* next = nullptr;  // [lock: likewise]
+  bool is_alerted = true;       // [lock: likewise] a look at the descriptor is worth it
+  bool is_canceled = false;     // [lock: likewise]
 };
 
 // Reading or writing.
@@ -65,8 +73,9 @@ struct alignas(64) watched {
   std::uint8_t waits = 0;
   std::uint8_t waits_away = 0;
   std::uint8_t waits_to_choice = 0;
-  bool is_polled = false;       // [const] while it is in use: there are events
-  io_waiter* closer = nullptr;  // [lock: lock] waits until there are no users
+  bool is_polled = false;            // [const] while it is in use: there are events
+  io_waiter* closer = nullptr;       // [lock: lock] waits until there are no users
+  io_observer* observers = nullptr;  // [lock: lock]
   io_side reading;
   io_side writing;
   detail::lock deadlines{detail::lock_rank::deadlines};  // held while a deadline is set
@@ -90,15 +99,28 @@ void forget(watched* w) noexcept;
 
 // The caller gets the turn, and may make a call unless the result is another than `ready`: then
 // there is no turn. To be followed by wait_for_event or end_io.
-[[nodiscard]] io_result begin_io(watched* w, io_side& side, io_cancel* cancel) noexcept;
+[[nodiscard]] io_result begin_io(watched* w, io_side& side) noexcept;
 // The call found nothing: waits until another is worth making. If not `ready` the turn is over.
-[[nodiscard]] io_result wait_for_event(watched* w, io_side& side, io_cancel* cancel) noexcept;
-// The operation that was begun with this is given up, if it waits or will. It is still under way.
-void cancel_io(watched* w, io_side& side, io_cancel& cancel) noexcept;
+[[nodiscard]] io_result wait_for_event(watched* w, io_side& side) noexcept;
 // Between two calls in one turn: what begin_io would say.
 [[nodiscard]] io_result state_of_io(watched* w, const io_side& side) noexcept;
 // The call was made. `may_try`: there may be more.
 void end_io(watched* w, io_side& side, bool may_try) noexcept;
+
+// The caller observes the descriptor until end_observing(). Any result but `ready`: it does not.
+[[nodiscard]] io_result begin_observing(watched* w, io_observer& self) noexcept;
+// Waits until a look at what the descriptor is ready for is worth it: the first one always is.
+[[nodiscard]] io_result wait_for_any_event(watched* w, io_observer& self) noexcept;
+void end_observing(watched* w, io_observer& self) noexcept;
+// The wait of this observer ends, or its next one does.
+void cancel_observing(watched* w, io_observer& which) noexcept;
+// Requires the lock. Adds the goroutines that are to be made ready.
+void alert_observers(watched* w, goroutine_list& woken) noexcept;
+// Likewise, of a side whose deadline has passed: one observer that this concerns, and that alerts
+// the others. Null: none of these is parked.
+goroutine* alert_one_in_time(watched* w, const io_side& late) noexcept;
+// Likewise: the calling goroutine is about to wait for an event of reading.
+void note_wait_to_read(watched* w) noexcept;
 
 // A use of the descriptor that needs no turn. False: it is closed.
 [[nodiscard]] bool begin_use(watched* w) noexcept;
