@@ -3,6 +3,7 @@
 // Each operation has two forms, as in std::filesystem: one throws std::system_error, one takes a
 // std::error_code, which it clears or sets. Errors are those of the system call (man pages of
 // socket(7), tcp(7), unix(7)), and besides
+//   std::errc::invalid_argument    a name, a path or an address has a zero byte inside
 //   std::errc::timed_out           a deadline passed; it fails all operations until it is set anew
 //   std::errc::operation_canceled  the object was closed, also while the operation waited
 //   std::errc::bad_file_descriptor the object was never open
@@ -43,7 +44,8 @@ class SLEY_API endpoint {
   endpoint(const sockaddr* address, unsigned size) noexcept;
   // "127.0.0.1", "::1", "fe80::1%eth0"; no names. Throws std::system_error (invalid_argument).
   endpoint(std::string_view ip, std::uint16_t port);
-  // A path of at most 107 bytes; "@name" is of the abstract kind. Throws std::system_error.
+  // A path of at most 107 bytes; "@name" is of the abstract kind, and may hold any bytes. Throws
+  // std::system_error.
   static endpoint unix_path(std::string_view path);
 
   std::string host() const;             // "::1"; a Unix path
@@ -64,8 +66,9 @@ class SLEY_API endpoint {
 
 // The addresses of a host's name, in the order of preference (RFC 6724), with port 0; a literal
 // address is its own. Asks the system's resolver, getaddrinfo(3), as a blocking call; askers for
-// the same name at the same time share one. Throws std::system_error: category resolver_category().
-// Given up when the context ends, with its error.
+// the same name at the same time share one. There are no more such calls at a time than
+// set_max_lookups() allows; other questions wait for their turn, in order. Parks. Throws
+// std::system_error: category resolver_category(). Given up when the context ends, with its error.
 SLEY_API std::vector<endpoint> lookup(std::string_view host,
                                       const context& ctx = context::background());
 SLEY_API std::vector<endpoint> lookup(std::string_view host, std::error_code& error);
@@ -73,6 +76,12 @@ SLEY_API std::vector<endpoint> lookup(std::string_view host, const context& ctx,
                                       std::error_code& error);
 // Values are those of getaddrinfo(3): EAI_NONAME, ...
 SLEY_API const std::error_category& resolver_category() noexcept;
+
+// The most names that are looked up at the same time, 64 at the start: each takes a thread, for as
+// long as a minute if the name server does not answer. Counts for connect() and listen() by name as
+// well. Returns the old limit. With more under way those are completed. n < 1:
+// std::invalid_argument. Any thread and goroutine. From Go's net.concurrentThreadsLimit.
+SLEY_API int set_max_lookups(int n);
 
 // What all connected streams can do.
 class SLEY_API stream : public detail::byte_object {
@@ -153,8 +162,12 @@ class SLEY_API unix_stream : public stream {
  public:
   using stream::stream;
 
-  static unix_stream connect(std::string_view path);
+  // Parks while the listener's queue is full, and tries again after 1 ms, later after up to 20 ms:
+  // the system does not tell when there is room. Given up when the context ends, with its error.
+  // Throws std::system_error.
+  static unix_stream connect(std::string_view path, const context& ctx = context::background());
   static unix_stream connect(std::string_view path, std::error_code& error);
+  static unix_stream connect(std::string_view path, const context& ctx, std::error_code& error);
   // Two that are connected with each other. Throws std::system_error.
   static std::pair<unix_stream, unix_stream> pair();
   static std::pair<unix_stream, unix_stream> pair(std::error_code& error);

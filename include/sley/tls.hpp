@@ -77,8 +77,9 @@ struct tls_options {
 
 // The settings of one side, checked and read once, for any number of connections at a time. A
 // handle: copies name the same. Making one reads files: that blocks its thread at most, as an
-// announced call. Throws std::system_error that names the file, std::logic_error for a server that
-// has no certificate.
+// announced call. Throws std::system_error that names the file, also for a path or a protocol's
+// name with a zero byte inside (invalid_argument); std::logic_error for a server that has no
+// certificate.
 class SLEY_API tls_context {
  public:
   static tls_context client(const tls_options& options = {});

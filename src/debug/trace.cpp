@@ -6,6 +6,7 @@
 #include "runtime/tracer.hpp"
 
 #include <sley/debug.hpp>
+#include <sley/detail/c_text.hpp>
 #include <sley/mutex.hpp>
 #include <sley/runtime.hpp>
 
@@ -29,7 +30,7 @@ namespace {
 constexpr auto between_looks = std::chrono::milliseconds(2);
 
 [[noreturn]] void throw_error(const char* what, const std::string& path) {
-  throw std::system_error(errno, std::generic_category(), what + path);
+  throw sley::detail::failed({errno, std::system_category()}, what, path);
 }
 
 std::string json_text(std::string_view text) {
@@ -71,8 +72,11 @@ class place_names {
 
 class file {
  public:
-  explicit file(const std::string& path) : path_(path), out_(std::fopen(path.c_str(), "we")) {
-    if (out_ == nullptr) throw_error("sley::debug::trace: can't make ", path);
+  explicit file(const std::string& path) : path_(path) {
+    std::error_code error;
+    if (sley::detail::has_zero_byte(path, error)) errno = error.value();
+    if (!error) out_.reset(std::fopen(path.c_str(), "we"));
+    if (out_ == nullptr) throw_error("sley::debug::trace: can't make", path);
     print("{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n");
     print(R"({"ph":"M","name":"process_name","pid":1,"args":{"name":"sley"}})");
   }
@@ -101,7 +105,7 @@ class file {
     print("\n],\"otherData\":{\"lost events\":\"%llu\"}}\n", static_cast<unsigned long long>(lost));
     const bool is_written = std::fflush(out_.get()) == 0 && std::ferror(out_.get()) == 0;
     if (std::fclose(out_.release()) != 0 || !is_written) {
-      throw_error("sley::debug::trace: can't write all of ", path_);
+      throw_error("sley::debug::trace: can't write all of", path_);
     }
   }
 

@@ -1,5 +1,6 @@
 #include "http/file_opener.hpp"
 
+#include <sley/detail/c_text.hpp>
 #include <sley/runtime.hpp>
 
 #include <cerrno>
@@ -48,15 +49,17 @@ int open_step_by_step(int root, const std::string& name) noexcept {
 opened_folder::~opened_folder() { ::close(fd_); }
 
 int open_folder(std::string_view path) {
-  const std::string name(path);
-  int error = 0;
-  const int fd = blocking([&] {
-    const int result = ::open(name.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
-    error = errno;
-    return result;
-  });
-  if (fd >= 0) return fd;
-  throw std::system_error(error, std::system_category(), "sley: serve files of \"" + name + '"');
+  std::error_code error;
+  if (!sley::detail::has_zero_byte(path, error)) {
+    const std::string name(path);
+    const int fd = blocking([&] {
+      const int result = ::open(name.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
+      error = {errno, std::system_category()};
+      return result;
+    });
+    if (fd >= 0) return fd;
+  }
+  throw sley::detail::failed(error, "sley: serve files of", path);
 }
 
 opened_file open_below(const opened_folder& root, const std::string& name, struct stat& status) {

@@ -5,6 +5,7 @@
 #include "http/file_opener.hpp"
 #include "http/text.hpp"
 
+#include <sley/detail/c_text.hpp>
 #include <sley/http/error.hpp>
 #include <sley/os.hpp>
 
@@ -101,7 +102,11 @@ std::optional<part> wanted_part(const request& in, const facts& f) {
 class file_tree {
  public:
   file_tree(std::string_view root, file_options options)
-      : root_(open_folder(root)), options_(std::move(options)) {}
+      : root_(open_folder(root)), options_(std::move(options)) {
+    if (std::error_code error; sley::detail::has_zero_byte(options_.index, error)) {
+      throw sley::detail::failed(error, "sley: file_options::index", options_.index);
+    }
+  }
 
   void serve(const request& in, response& out) const {
     const bool is_get = in.method() == "GET" || in.method() == "HEAD";

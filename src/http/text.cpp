@@ -93,7 +93,7 @@ std::optional<std::time_t> parse_date(std::string_view text) {
        {"%a, %d %b %Y %H:%M:%S GMT", "%A, %d-%b-%y %H:%M:%S GMT", "%a %b %d %H:%M:%S %Y"}) {
     std::tm parts = {};
     const char* end = ::strptime(copy.c_str(), form, &parts);
-    if (end != nullptr && *end == '\0') return ::timegm(&parts);
+    if (end == copy.c_str() + copy.size()) return ::timegm(&parts);
   }
   return std::nullopt;
 }

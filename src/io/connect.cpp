@@ -9,10 +9,10 @@
 
 #include "io/connect.hpp"
 #include "io/perform.hpp"
+#include "io/plain_fd.hpp"
 #include "io/resolve.hpp"
 #include "io/socket.hpp"
 
-#include <fcntl.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -29,7 +29,12 @@ using net::endpoint;
 
 namespace {
 
-constexpr auto fallback_delay = std::chrono::milliseconds(300);  // as Go
+using std::chrono::milliseconds;
+
+constexpr milliseconds fallback_delay(300);  // as Go
+// A port that was free for a moment may not be, and a connection with itself is not what the caller
+// wants: as often as Go.
+constexpr int most_tries = 3;
 
 // As connect(2), again and again: EAGAIN until it is done. One that a signal interrupts goes on.
 long connect_again(int fd, const endpoint& to) noexcept {
@@ -40,7 +45,8 @@ long connect_again(int fd, const endpoint& to) noexcept {
   return -1;
 }
 
-// Attempts that race for one connection: the first to succeed ends the others.
+// Attempts that race for one connection: the first one that succeeds ends the others, and so does
+// the context.
 class race {
  public:
   // False: it is over. While it is not, `d` may be closed by the winner.
@@ -56,43 +62,49 @@ class race {
   }
   void end() {
     std::lock_guard guard(lock_);
-    is_over_ = true;
+    if (!std::exchange(is_over_, true)) over_.close();
     std::error_code ignored;
     for (descriptor* d : running_) d->close(ignored);
   }
+  // Parks. False: the race is over.
+  bool pause(milliseconds time) const { return select(on_receive(over_), on_timeout(time)) == 1; }
 
  private:
   mutex lock_;
-  bool is_over_ = false;
-  std::vector<descriptor*> running_;
+  const chan<void> over_;             // closed once it is over
+  bool is_over_ = false;              // [lock: lock_]
+  std::vector<descriptor*> running_;  // [lock: lock_]
 };
 
-// A Unix listener whose queue is full says EAGAIN, and no event tells when there is room.
-long connect_patiently(int fd, const endpoint& to) noexcept {
-  const auto set_blocking = [fd](bool on) {
-    const int flags = ::fcntl(fd, F_GETFL);
-    return ::fcntl(fd, F_SETFL, on ? flags & ~O_NONBLOCK : flags | O_NONBLOCK);
-  };
-  set_blocking(true);
-  const long result =
-      attempt_uninterrupted([&to](int f) { return ::connect(f, to.data(), to.size()); }, fd);
-  set_blocking(false);
+std::error_code race_is_over() { return std::make_error_code(std::errc::operation_canceled); }
+
+// A Unix listener whose queue is full says EAGAIN at once, and no event tells when there is room:
+// so the goroutine tries again after a pause that grows. A blocking connect would be told, but it
+// would take a thread for as long as the listener does not accept.
+long connect_patiently(int fd, const endpoint& to, const race& contest) {
+  constexpr milliseconds longest(20);
+  long result = -EAGAIN;
+  for (milliseconds time(1); result == -EAGAIN;
+       time = std::min(2 * time, longest)) {  // ends by the call, or with the race
+    if (!contest.pause(time)) return -ECANCELED;
+    result = attempt([&to](int f) { return connect_again(f, to); }, fd);
+  }
   return result;
 }
 
-descriptor connect_one(const endpoint& to, race& contest, std::error_code& error) {
-  const int fd = open_socket(to.family(), SOCK_STREAM, error);
-  if (fd < 0) return {};
+descriptor connect_once(const endpoint& to, race& contest, std::error_code& error) {
+  plain_fd fd(open_socket(to.family(), SOCK_STREAM, error));
+  if (fd.get() < 0) return {};
   // Before it is watched: a socket that is not even connecting counts as hung up.
-  long begun = attempt([&to](int f) { return connect_again(f, to); }, fd);
-  if (begun == -EAGAIN && to.family() == AF_UNIX) begun = connect_patiently(fd, to);
+  long begun = attempt([&to](int f) { return connect_again(f, to); }, fd.get());
   const bool is_tcp = to.family() != AF_UNIX;
-  descriptor d(fd, is_tcp ? io_kind::tcp_socket : io_kind::stream_socket, error);
+  if (begun == -EAGAIN && !is_tcp) begun = connect_patiently(fd.get(), to, contest);
+  descriptor d(fd.release(), is_tcp ? io_kind::tcp_socket : io_kind::stream_socket, error);
   if (error) return {};
   if (begun == 0) return d;
   if (begun != -EAGAIN && !is_success(begun, error)) return {};
   if (!contest.enter(&d)) {
-    error = std::make_error_code(std::errc::operation_canceled);
+    error = race_is_over();
     return {};
   }
   perform(
@@ -100,6 +112,38 @@ descriptor connect_one(const endpoint& to, race& contest, std::error_code& error
       [](long) { return false; }, error);
   contest.leave(&d);
   return error ? descriptor() : std::move(d);
+}
+
+// Is a TCP connection one with itself? Where nobody listens the kernel may choose the wanted port
+// for this end, and then both ends are one (RFC 9293, 3.5: simultaneous open).
+bool is_with_itself(int fd, const endpoint& to) noexcept {
+  if (to.family() == AF_UNIX) return false;
+  std::error_code error;
+  const endpoint local = local_of(fd, error);
+  return !error && local.port() == to.port() && local == remote_of(fd, error);
+}
+
+// Closing such a connection in order would keep the port for a minute; a reset gives it back.
+void give_port_back(int fd) noexcept {
+  std::error_code ignored;
+  set_option(fd, SOL_SOCKET, SO_LINGER, linger{.l_onoff = 1, .l_linger = 0}, ignored);
+}
+
+// From Go's sysDialer.doDialTCP, which returns a connection with itself if the last try has made
+// one.
+descriptor connect_one(const endpoint& to, race& contest, std::error_code& error) {
+  for (int tries = 1;; ++tries) {  // ends with a connection, an error that stays, or the last try
+    error.clear();
+    descriptor d = connect_once(to, contest, error);
+    const bool is_useless = !error && is_with_itself(d.native_handle(), to);
+    if (is_useless) {
+      give_port_back(d.native_handle());
+      error = std::make_error_code(std::errc::connection_refused);
+    }
+    const bool may_try_again = is_useless || error == std::errc::address_not_available;
+    if (!error) return d;
+    if (!may_try_again || tries == most_tries) return {};
+  }
 }
 
 // One after the other, until one succeeds. The first error counts.

@@ -1,6 +1,7 @@
 // Datagrams: UDP and what Unix sockets have in common with it. From Go's net.UDPConn and UnixConn.
 #include "io/datagram.hpp"
 
+#include <sley/detail/c_text.hpp>
 #include <sley/go.hpp>
 
 #include "io/perform.hpp"
@@ -78,7 +79,7 @@ udp_socket udp_socket::bind(std::string_view host_port, std::error_code& error) 
 udp_socket udp_socket::bind(std::string_view host_port) {
   std::error_code error;
   udp_socket s = bind(host_port, error);
-  if (error) throw io::failed(error, "sley: bind to", host_port);
+  if (error) throw detail::failed(error, "sley: bind to", host_port);
   return s;
 }
 
@@ -96,7 +97,7 @@ udp_socket udp_socket::connect(std::string_view host_port, std::error_code& erro
 udp_socket udp_socket::connect(std::string_view host_port) {
   std::error_code error;
   udp_socket s = connect(host_port, error);
-  if (error) throw io::failed(error, "sley: connect to", host_port);
+  if (error) throw detail::failed(error, "sley: connect to", host_port);
   return s;
 }
 

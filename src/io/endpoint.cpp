@@ -1,3 +1,4 @@
+#include <sley/detail/c_text.hpp>
 #include <sley/net.hpp>
 
 #include "io/socket.hpp"
@@ -53,13 +54,13 @@ int endpoint::family() const noexcept { return data()->sa_family; }
 endpoint::endpoint(std::string_view ip, std::uint16_t port) {
   std::error_code error;
   *this = io::parse_ip(ip, port, error);
-  if (error) throw std::system_error(error, "sley::net::endpoint: \"" + std::string(ip) + "\"");
+  if (error) throw detail::failed(error, "sley::net::endpoint:", ip);
 }
 
 endpoint endpoint::unix_path(std::string_view path) {
   std::error_code error;
   const endpoint parsed = io::parse_path(path, error);
-  if (error) throw std::system_error(error, "sley::net::endpoint: \"" + std::string(path) + "\"");
+  if (error) throw detail::failed(error, "sley::net::endpoint:", path);
   return parsed;
 }
 
@@ -123,14 +124,16 @@ namespace sley::io {
 net::endpoint parse_path(std::string_view path, std::error_code& error) noexcept {
   sockaddr_un address = {};
   error.clear();
+  // An abstract name has a length, so it may hold any bytes; a path is a C string.
+  const bool is_abstract = path.starts_with('@');
   if (path.empty()) error = std::make_error_code(std::errc::invalid_argument);
+  if (!is_abstract && detail::has_zero_byte(path, error)) return {};
   if (path.size() >= sizeof address.sun_path) {
     error = std::make_error_code(std::errc::filename_too_long);
   }
   if (error) return {};
   address.sun_family = AF_UNIX;
   std::copy(path.begin(), path.end(), address.sun_path);
-  const bool is_abstract = path.front() == '@';
   if (is_abstract) address.sun_path[0] = '\0';
   const std::size_t size = offsetof(sockaddr_un, sun_path) + path.size() + (is_abstract ? 0 : 1);
   return {reinterpret_cast<const sockaddr*>(&address), static_cast<socklen_t>(size)};
@@ -146,6 +149,7 @@ net::endpoint with_port(const net::endpoint& e, std::uint16_t port) noexcept {
 
 net::endpoint parse_ip(std::string_view ip, std::uint16_t port, std::error_code& error) {
   error.clear();
+  if (detail::has_zero_byte(ip, error)) return {};
   const std::size_t percent = ip.find('%');
   const std::string text(ip.substr(0, percent));
   sockaddr_in a4 = {};

@@ -1,6 +1,7 @@
 // Files and pipes. From Go's os.File.
 #include "io/file.hpp"
 
+#include <sley/detail/c_text.hpp>
 #include <sley/os.hpp>
 
 #include "io/perform.hpp"
@@ -89,6 +90,7 @@ descriptor take_over(int fd, std::error_code& error) noexcept {
 
 file file::open(std::string_view path, int flags, unsigned mode, std::error_code& error) {
   error.clear();
+  if (detail::has_zero_byte(path, error)) return {};
   const std::string name(path);
   const long fd = io::attempt_uninterrupted(
       [&](int) { return ::open(name.c_str(), flags | O_CLOEXEC, mode); }, -1);
@@ -97,7 +99,7 @@ file file::open(std::string_view path, int flags, unsigned mode, std::error_code
 file file::open(std::string_view path, int flags, unsigned mode) {
   std::error_code error;
   file f = open(path, flags, mode, error);
-  if (error) throw io::failed(error, "sley: open", path);
+  if (error) throw detail::failed(error, "sley: open", path);
   return f;
 }
 

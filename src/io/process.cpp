@@ -254,7 +254,7 @@ process process::start(const command& what, std::error_code& error) {
 process process::start(const command& what) {
   std::error_code error;
   process started = start(what, error);
-  if (error) throw io::failed(error, "sley: start", what.program);
+  if (error) throw detail::failed(error, "sley: start", what.program);
   return started;
 }
 

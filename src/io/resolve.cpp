@@ -1,6 +1,9 @@
 // Names become addresses: the system's resolver, as a blocking call in a goroutine of its own, so
-// that who asks can give up. From Go's net.Resolver with its singleflight.
+// that the askers can give up. From Go's net.Resolver with its singleflight, and its limit of
+// threads (net.acquireThread), which here makes questions wait and not goroutines: a question that
+// has no askers left is taken out of the queue.
 #include <sley/chan.hpp>
+#include <sley/detail/c_text.hpp>
 #include <sley/go.hpp>
 #include <sley/net.hpp>
 #include <sley/runtime.hpp>
@@ -15,26 +18,38 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <new>
+#include <stdexcept>
+#include <utility>
 
 namespace sley::io {
 
 namespace {
 
-// One question to the resolver, which any number wait for.
+constexpr std::size_t usual_limit = 64;
+
+// One question to the resolver, which any number of goroutines wait for.
 struct question {
   std::string host;
   chan<void> answered;
+  std::size_t askers = 0;             // [lock: that of open_questions]
   std::vector<net::endpoint> answer;  // written before `answered` is closed
   std::error_code error;              // likewise
 };
+using question_ptr = std::shared_ptr<question>;
 
+// A question is in the queue, or with a worker, or it is answered. Each worker is a goroutine that
+// asks one question after the other, so there are never more calls than workers.
 struct open_questions {
   mutex lock;
-  std::map<std::string, std::shared_ptr<question>, std::less<>> by_host;  // [lock: lock]
+  std::map<std::string, question_ptr, std::less<>> by_host;  // [lock: lock] not answered yet
+  std::deque<question_ptr> queue;                            // [lock: lock] of these, not asked yet
+  std::size_t workers = 0;                                   // [lock: lock]
+  std::size_t limit = usual_limit;                           // [lock: lock] of workers
 };
 
 open_questions& all_open() {
@@ -68,27 +83,75 @@ void ask(question& q) noexcept {
   }
 }
 
-std::shared_ptr<question> find_or_ask(std::string_view host) {
+// What a worker asks next. Null: the worker ends.
+question_ptr next_question(open_questions& all) {
+  const std::lock_guard guard(all.lock);
+  if (all.queue.empty() || all.workers > all.limit) {
+    --all.workers;
+    return nullptr;
+  }
+  question_ptr next = std::move(all.queue.front());
+  all.queue.pop_front();
+  return next;
+}
+
+void work() {
   open_questions& all = all_open();
-  std::lock_guard guard(all.lock);
-  if (const auto found = all.by_host.find(host); found != all.by_host.end()) return found->second;
+  while (const question_ptr q = next_question(all)) {
+    ask(*q);
+    {
+      const std::lock_guard guard(all.lock);
+      all.by_host.erase(q->host);
+    }
+    q->answered.close();
+  }
+}
+
+// Requires the lock. Without memory for another worker one of those at work asks later; if there is
+// none, the caller is told.
+void start_workers(open_questions& all) {
+  for (std::size_t wanted = all.queue.size(); wanted > 0 && all.workers < all.limit; --wanted) {
+    try {
+      go(&work);
+    } catch (const std::bad_alloc&) {
+      if (all.workers == 0) throw;
+      return;
+    }
+    ++all.workers;
+  }
+}
+
+// Requires the lock. Nobody waits for an answer any more.
+void withdraw(open_questions& all, const question_ptr& q) noexcept {
+  if (std::erase(all.queue, q) != 0) all.by_host.erase(q->host);
+}
+
+// The caller is one of its askers.
+question_ptr find_or_ask(std::string_view host) {
+  open_questions& all = all_open();
+  const std::lock_guard guard(all.lock);
+  if (const auto found = all.by_host.find(host); found != all.by_host.end()) {
+    ++found->second->askers;
+    return found->second;
+  }
   auto q = std::make_shared<question>();
   q->host = host;
-  const auto place = all.by_host.emplace(q->host, q).first;
+  q->askers = 1;
+  all.queue.push_back(q);
   try {
-    go([q, &all] {
-      ask(*q);
-      {
-        std::lock_guard inner(all.lock);
-        all.by_host.erase(q->host);
-      }
-      q->answered.close();
-    });
+    all.by_host.emplace(q->host, q);
+    start_workers(all);
   } catch (...) {
-    all.by_host.erase(place);  // nobody would answer it
+    withdraw(all, q);
     throw;
   }
   return q;
+}
+
+void give_up(const question_ptr& q) noexcept {
+  open_questions& all = all_open();
+  const std::lock_guard guard(all.lock);
+  if (--q->askers == 0) withdraw(all, q);
 }
 
 class category final : public std::error_category {
@@ -102,10 +165,12 @@ class category final : public std::error_category {
 std::vector<net::endpoint> resolve(std::string_view host, const context& ctx,
                                    std::error_code& error) {
   error.clear();
+  if (detail::has_zero_byte(host, error)) return {};
   std::error_code is_name;
   if (const auto literal = parse_ip(host, 0, is_name); !is_name) return {literal};
-  const std::shared_ptr<question> q = find_or_ask(host);
+  const question_ptr q = find_or_ask(host);
   if (select(on_receive(q->answered), on_receive(ctx.done())) == 1) {
+    give_up(q);
     error = ctx.error();
     return {};
   }
@@ -152,6 +217,15 @@ const std::error_category& resolver_category() noexcept {
   return instance;
 }
 
+int set_max_lookups(int n) {
+  if (n < 1) throw std::invalid_argument("sley::net::set_max_lookups: below 1");
+  io::open_questions& all = io::all_open();
+  const std::lock_guard guard(all.lock);
+  const std::size_t before = std::exchange(all.limit, static_cast<std::size_t>(n));
+  io::start_workers(all);
+  return static_cast<int>(before);
+}
+
 std::vector<endpoint> lookup(std::string_view host, const context& ctx, std::error_code& error) {
   return io::resolve(host, ctx, error);
 }
@@ -161,7 +235,7 @@ std::vector<endpoint> lookup(std::string_view host, std::error_code& error) {
 std::vector<endpoint> lookup(std::string_view host, const context& ctx) {
   std::error_code error;
   auto found = lookup(host, ctx, error);
-  if (error) throw io::failed(error, "sley: lookup of", host);
+  if (error) throw detail::failed(error, "sley: lookup of", host);
   return found;
 }
 

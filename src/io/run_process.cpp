@@ -111,7 +111,7 @@ run_result run(const command& what, const run_limits& limits, std::error_code& e
 run_result run(const command& what, const run_limits& limits) {
   std::error_code error;
   run_result result = run(what, limits, error);
-  if (error) throw io::failed(error, "sley: run", what.program);
+  if (error) throw detail::failed(error, "sley: run", what.program);
   return result;
 }
 

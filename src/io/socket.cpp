@@ -2,6 +2,7 @@
 
 #include "io/perform.hpp"
 
+#include <sley/detail/c_text.hpp>
 #include <sley/net.hpp>
 
 #include <fcntl.h>
@@ -73,11 +74,6 @@ bool parse_port(std::string_view text, std::uint16_t& port) {
 
 }  // namespace
 
-std::system_error failed(const std::error_code& error, const char* operation,
-                         std::string_view whom) {
-  return {error, std::string(operation) + " \"" + std::string(whom) + "\""};
-}
-
 net::endpoint local_of(int fd, std::error_code& error) noexcept {
   return ask_endpoint(fd, ::getsockname, error);
 }
@@ -96,6 +92,7 @@ net::endpoint remote_of(int fd) {
 host_and_port split_host_port(std::string_view text, std::error_code& error) {
   error.clear();
   host_and_port result;
+  if (detail::has_zero_byte(text, error)) return result;
   const std::size_t colon = text.rfind(':');
   std::string_view host = text.substr(0, colon == std::string_view::npos ? 0 : colon);
   const bool is_bracketed = host.size() >= 2 && host.front() == '[' && host.back() == ']';

@@ -25,10 +25,6 @@ void set_option(int fd, int level, int name, const Value& value, std::error_code
 void set_tcp_defaults(int fd) noexcept;
 bool make_non_blocking(int fd, std::error_code& error) noexcept;
 
-// What is thrown: "operation "whom"".
-std::system_error failed(const std::error_code& error, const char* operation,
-                         std::string_view whom);
-
 net::endpoint local_of(int fd);  // throws std::system_error
 net::endpoint local_of(int fd, std::error_code& error) noexcept;
 net::endpoint remote_of(int fd);  // throws std::system_error

@@ -1,4 +1,5 @@
 // TCP: connections by name, and listeners. From Go's net.
+#include <sley/detail/c_text.hpp>
 #include <sley/net.hpp>
 
 #include "io/connect.hpp"
@@ -82,7 +83,7 @@ tcp_stream tcp_stream::connect(std::string_view host_port, std::error_code& erro
 tcp_stream tcp_stream::connect(std::string_view host_port, const context& ctx) {
   std::error_code error;
   tcp_stream connected = connect(host_port, ctx, error);
-  if (error) throw io::failed(error, "sley: connect to", host_port);
+  if (error) throw detail::failed(error, "sley: connect to", host_port);
   return connected;
 }
 
@@ -97,7 +98,7 @@ tcp_listener tcp_listener::listen(std::string_view host_port, const listen_optio
 tcp_listener tcp_listener::listen(std::string_view host_port, const listen_options& options) {
   std::error_code error;
   tcp_listener l = listen(host_port, options, error);
-  if (error) throw io::failed(error, "sley: listen at", host_port);
+  if (error) throw detail::failed(error, "sley: listen at", host_port);
   return l;
 }
 

@@ -1,4 +1,5 @@
 // Unix sockets. From Go's net.UnixConn and UnixListener.
+#include <sley/detail/c_text.hpp>
 #include <sley/net.hpp>
 
 #include "io/connect.hpp"
@@ -32,15 +33,19 @@ std::pair<descriptor, descriptor> connected_pair(int type, io_kind kind, std::er
 
 }  // namespace
 
-unix_stream unix_stream::connect(std::string_view path, std::error_code& error) {
+unix_stream unix_stream::connect(std::string_view path, const context& ctx,
+                                 std::error_code& error) {
   const endpoint to = io::parse_path(path, error);
   if (error) return {};
-  return unix_stream(io::connect_to_any({to}, context::background(), error));
+  return unix_stream(io::connect_to_any({to}, ctx, error));
 }
-unix_stream unix_stream::connect(std::string_view path) {
+unix_stream unix_stream::connect(std::string_view path, std::error_code& error) {
+  return connect(path, context::background(), error);
+}
+unix_stream unix_stream::connect(std::string_view path, const context& ctx) {
   std::error_code error;
-  unix_stream connected = connect(path, error);
-  if (error) throw io::failed(error, "sley: connect to", path);
+  unix_stream connected = connect(path, ctx, error);
+  if (error) throw detail::failed(error, "sley: connect to", path);
   return connected;
 }
 
@@ -55,7 +60,7 @@ unix_listener unix_listener::listen(std::string_view path, const listen_options&
 unix_listener unix_listener::listen(std::string_view path, const listen_options& options) {
   std::error_code error;
   unix_listener l = listen(path, options, error);
-  if (error) throw io::failed(error, "sley: listen at", path);
+  if (error) throw detail::failed(error, "sley: listen at", path);
   return l;
 }
 
@@ -84,7 +89,7 @@ unix_datagram unix_datagram::bind(std::string_view path, std::error_code& error)
 unix_datagram unix_datagram::bind(std::string_view path) {
   std::error_code error;
   unix_datagram s = bind(path, error);
-  if (error) throw io::failed(error, "sley: bind to", path);
+  if (error) throw detail::failed(error, "sley: bind to", path);
   return s;
 }
 
@@ -95,7 +100,7 @@ unix_datagram unix_datagram::connect(std::string_view path, std::error_code& err
 unix_datagram unix_datagram::connect(std::string_view path) {
   std::error_code error;
   unix_datagram s = connect(path, error);
-  if (error) throw io::failed(error, "sley: connect to", path);
+  if (error) throw detail::failed(error, "sley: connect to", path);
   return s;
 }
 

@@ -4,9 +4,13 @@
 #include "tls/pem.hpp"
 #include "tls/session.hpp"
 
+#include <sley/detail/c_text.hpp>
+
 #include <openssl/x509_vfy.h>
 
+#include <algorithm>
 #include <stdexcept>
+#include <vector>
 
 namespace sley::tls {
 
@@ -29,6 +33,18 @@ int verify_mode(role r, tls_verify v) noexcept {
   }
 }
 
+// Is there a zero byte in a path or in a name? `object` is the first text that has one.
+bool has_zero_byte(const tls_options& options, std::string& object, std::error_code& error) {
+  std::vector<const std::string*> texts = {&options.certificate_file, &options.key_file,
+                                           &options.trusted_file};
+  for (const std::string& name : options.alpn) texts.push_back(&name);
+  const auto first = std::ranges::find_if(
+      texts, [&](const std::string* text) { return detail::has_zero_byte(*text, error); });
+  if (first == texts.end()) return false;
+  object = **first;
+  return true;
+}
+
 }  // namespace
 
 configuration::configuration(role r) noexcept
@@ -40,6 +56,7 @@ std::shared_ptr<configuration> configuration::make(role r, const tls_options& op
   if (r == role::server && options.certificate_file.empty() && options.certificate_pem.empty()) {
     throw std::logic_error("sley: a TLS server needs a certificate");
   }
+  if (has_zero_byte(options, object, error)) return nullptr;
   forget_errors();
   const std::shared_ptr<configuration> made(new configuration(r));
   SSL_CTX* context = made->context_.get();

@@ -1,3 +1,4 @@
+#include <sley/detail/c_text.hpp>
 #include <sley/runtime.hpp>
 #include <sley/tls.hpp>
 
@@ -23,8 +24,8 @@ std::shared_ptr<configuration> make(role r, const tls_options& options) {
   std::string object;
   std::shared_ptr<configuration> made = make(r, options, object, error);
   if (!error) return made;
-  throw std::system_error(
-      error, object.empty() ? "sley: TLS context" : "sley: TLS context: \"" + object + "\"");
+  if (object.empty()) detail::throw_io_error(error, "sley: TLS context");
+  throw detail::failed(error, "sley: TLS context:", object);
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "tls/session.hpp"
 
+#include <sley/detail/c_text.hpp>
+
 #include "tls/errors.hpp"
 
 #include <openssl/x509_vfy.h>
@@ -63,6 +65,9 @@ void session::set_host() {
   if (host_.empty()) {
     if (!settings_->verifies()) return;
     throw std::logic_error("sley: a TLS client that verifies its server needs the server's name");
+  }
+  if (std::error_code error; detail::has_zero_byte(host_, error)) {
+    throw detail::failed(error, "sley: TLS host name", host_);
   }
   X509_VERIFY_PARAM* parameters = SSL_get0_param(ssl_.get());
   X509_VERIFY_PARAM_set_hostflags(

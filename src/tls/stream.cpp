@@ -1,6 +1,7 @@
 #include <sley/tls.hpp>
 
 #include <sley/context.hpp>
+#include <sley/detail/c_text.hpp>
 #include <sley/detail/context_end.hpp>
 
 #include "tls/certificate.hpp"
@@ -27,11 +28,6 @@ std::string_view host_of(std::string_view host_port) {
   std::string_view host = host_port.substr(0, host_port.rfind(':'));
   if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
   return host.empty() ? "localhost" : host;
-}
-
-std::system_error failed(const std::error_code& error, const char* operation,
-                         std::string_view whom) {
-  return {error, std::string(operation) + " \"" + std::string(whom) + "\""};
 }
 
 // Nothing was ever open.
@@ -90,7 +86,7 @@ tls_stream tls_stream::connect(std::string_view host_port, const tls_context& se
                                const context& ctx) {
   std::error_code error;
   tls_stream s = connect(host_port, settings, ctx, error);
-  if (error) throw failed(error, "sley: connect to", host_port);
+  if (error) throw detail::failed(error, "sley: connect to", host_port);
   return s;
 }
 tls_stream tls_stream::connect(std::string_view host_port) {
@@ -110,7 +106,7 @@ void tls_stream::handshake() const {
   if (session_ == nullptr || session_->host().empty()) {
     detail::throw_io_error(error, "sley: TLS handshake");
   }
-  throw failed(error, "sley: TLS handshake with", session_->host());
+  throw detail::failed(error, "sley: TLS handshake with", session_->host());
 }
 
 std::size_t tls_stream::read_some(std::span<const iovec> buffers,
@@ -257,7 +253,7 @@ tls_listener tls_listener::listen(std::string_view host_port, const tls_context&
                                   const listen_options& options) {
   std::error_code error;
   tls_listener l = listen(host_port, context, options, error);
-  if (error) throw failed(error, "sley: listen at", host_port);
+  if (error) throw detail::failed(error, "sley: listen at", host_port);
   return l;
 }
 

@@ -1,11 +1,15 @@
 // Static files: what is served, what of it, and that nothing else ever is.
 #include "support/web.hpp"
 
+#include <sley/os.hpp>
+
 #include <filesystem>
 #include <fstream>
 #include <string>
 #include <string_view>
+#include <system_error>
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -211,4 +215,42 @@ GO_TEST(files, large_ones) {
   EXPECT_TRUE(body_of(web.exchange(get("/large"))) == large);
   EXPECT_TRUE(body_of(web.exchange(get("/large", "Range: bytes=1000-200000\r\n"))) ==
               large.substr(1000, 199'001));
+}
+
+// A route that makes a path of what it was asked for.
+GO_TEST(files, a_path_made_of_a_parameter_ends_at_no_zero_byte) {
+  const folders f;
+  f.write("root/.secret", "secret");
+  sley::http::router r;
+  r.get("/doc/{name}", [&](sley::http::request& in, sley::http::response& out) {
+    const std::string path = f.root().string() + '/' + std::string(in.param("name")) + ".txt";
+    std::error_code error;
+    const auto file = sley::os::file::open(path, O_RDONLY, error);
+    out.send(error == std::errc::invalid_argument ? 400 : error ? 404 : 200);
+  });
+  const running_server web(r);
+  EXPECT_EQ(status_of(web.exchange(get("/doc/a"))), 200);
+  EXPECT_EQ(status_of(web.exchange(get("/doc/.secret%00"))), 400);
+  EXPECT_EQ(status_of(web.exchange(get("/doc/a.txt%00.png"))), 400);
+}
+
+GO_TEST(files, settings_with_a_zero_byte_are_refused) {
+  const folders f;
+  const auto expect_refused = [](const std::string& root, const file_options& options) {
+    try {
+      sley::http::file_server(root, options);
+      ADD_FAILURE() << "not refused";
+    } catch (const std::system_error& e) {
+      EXPECT_EQ(e.code(), std::errc::invalid_argument);
+      EXPECT_NE(std::string(e.what()).find("with a zero byte at position"), std::string::npos)
+          << e.what();
+    }
+  };
+  expect_refused(f.root().string() + std::string("\0x", 2), {});
+  expect_refused(f.root().string(), {.index = std::string("index.html\0x", 12)});
+  sley::http::router r;
+  r.get("/{path...}", sley::http::file_server(f.root().string()));
+  const running_server web(r);
+  EXPECT_EQ(status_of(web.exchange(get("/a.txt%00"))), 404);
+  EXPECT_EQ(status_of(web.exchange(get("/a.txt%00.html"))), 404);
 }

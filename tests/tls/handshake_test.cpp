@@ -7,6 +7,8 @@
 
 #include <chrono>
 #include <string>
+#include <system_error>
+#include <utility>
 #include <vector>
 
 #include <openssl/x509_vfy.h>
@@ -259,4 +261,46 @@ GO_TEST(tls_handshake, who_does_not_want_to_resume_does_not) {
   const auto server = tls_context::server(forgetful);
   EXPECT_FALSE(is_resumed(fresh, server));
   EXPECT_FALSE(is_resumed(fresh, server));
+}
+
+// ---- texts that OpenSSL would take a part of ----
+
+GO_TEST(tls_handshake, a_host_name_with_a_zero_byte_is_refused) {
+  sley_test::tcp_pair c = sley_test::connect_tcp();
+  const std::string name("localhost\0.evil.example", 23);
+  try {
+    const tls_stream s(std::move(c.client), usual_client(), name);
+    ADD_FAILURE() << "not refused";
+  } catch (const std::system_error& e) {
+    EXPECT_EQ(e.code(), std::errc::invalid_argument);
+    EXPECT_NE(std::string(e.what()).find("\"localhost\\0.evil.example\" with a zero byte at"),
+              std::string::npos)
+        << e.what();
+  }
+  std::error_code error;
+  tls_stream::connect(name + ":443", usual_client(), error);
+  EXPECT_EQ(error, std::errc::invalid_argument);
+}
+
+GO_TEST(tls_handshake, settings_with_a_zero_byte_are_refused) {
+  const std::string path("/etc/ssl/certs/ca-certificates.crt\0.pem", 39);
+  std::vector<tls_options> all(4, server_options());
+  all[0].certificate_file = path;
+  all[1].key_file = path;
+  all[2].trusted_file = path;
+  all[3].alpn = {"h2", std::string("http/1.1\0x", 10)};
+  for (const tls_options& options : all) {
+    std::error_code error;
+    EXPECT_FALSE(tls_context::server(options, error));
+    EXPECT_EQ(error, std::errc::invalid_argument);
+    EXPECT_FALSE(tls_context::client(options, error));
+    EXPECT_EQ(error, std::errc::invalid_argument);
+    try {
+      tls_context::client(options);
+      ADD_FAILURE() << "not refused";
+    } catch (const std::system_error& e) {
+      EXPECT_NE(std::string(e.what()).find("with a zero byte at position"), std::string::npos)
+          << e.what();
+    }
+  }
 }
