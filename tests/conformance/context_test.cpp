@@ -1,6 +1,6 @@
 // Contexts: who ends when, with what, and what stays (what they are ended with is the matter of
 // context_cause_test.cpp). Answers rows J of Go's context tests, as far as they have a counterpart
-// (docs/go_map.md).
+// (tests/README.md).
 #include "support/harness.hpp"
 
 #include <sley/context.hpp>

@@ -1,5 +1,5 @@
 // object_pool, single_flight and rate_limiter: what Go's sync/pool_test.go (H20, H21, as far as it
-// is about promises, see docs/go_map.md), x/sync/singleflight and x/time/rate assert.
+// is about promises, see tests/README.md), x/sync/singleflight and x/time/rate assert.
 #include "support/counted.hpp"
 #include "support/harness.hpp"
 #include "support/thread_group.hpp"

@@ -1,6 +1,6 @@
 // The clock of the simulation, to the nanosecond, where Go's testing/synctest is asked the same:
 // it stands while somebody can run, goes to the next timer when nobody can, and costs nothing.
-// Rows K of Go's tests, as far as they have a counterpart (docs/go_map.md).
+// Rows K of Go's tests, as far as they have a counterpart (tests/README.md).
 //
 // SLEY_SCHEDULES is how many orders each is played in; 200 if it is not set.
 #include "schedules.hpp"

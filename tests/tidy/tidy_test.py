@@ -176,6 +176,27 @@ class Labels(TreeCase):
             "src/parts/a.hpp": self.SOURCE, labels.PAGE: "## RQ-1: the ring's tail\n"}))
 
 
+class TestIds(TreeCase):
+    ROW = "| A2 | TestChan | a fact | `unit/a_test.cpp` |\n"
+
+    def test_an_id_has_a_row_that_names_the_file(self):
+        files = {"tests/unit/a_test.cpp": "// A2, TestChan\n", "tests/README.md": self.ROW}
+        self.assertEqual([], self.run_check(tidy.check_test_ids, files))
+
+    def test_an_id_without_a_row(self):
+        self.assertEqual(["tests/unit/a_test.cpp:1"], self.run_check(tidy.check_test_ids, {
+            "tests/unit/a_test.cpp": "// A2 and A3\n", "tests/README.md": self.ROW}))
+
+    def test_a_file_that_its_row_does_not_name(self):
+        self.assertEqual(["tests/README.md:1"], self.run_check(tidy.check_test_ids, {
+            "tests/unit/a_test.cpp": "", "tests/unit/b_test.cpp": "// A2\n",
+            "tests/README.md": self.ROW}))
+
+    def test_a_file_that_is_gone(self):
+        self.assertEqual(["tests/README.md:1"], self.run_check(tidy.check_test_ids, {
+            "tests/README.md": self.ROW}))
+
+
 class Sizes(TreeCase):
     def test_columns_are_characters(self):
         self.assertEqual(["src/base/a.hpp:2"], self.run_check(tidy.check_columns, {

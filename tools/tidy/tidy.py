@@ -300,6 +300,30 @@ def check_document_paths(tree):
                     yield Finding(document, line, f"there is no file {path}")
 
 
+def check_test_ids(tree):
+    """The ids of Go's tests that comments cite are rows of the table."""
+    page = "tests/README.md"
+    if not tree.exists(page):
+        return
+    rows = {}
+    for line, text in enumerate(tree.read(page).splitlines(), 1):
+        row = re.match(r"\| ([A-L]\d{1,2}) \|.*\|([^|]*)\|$", text)
+        if row:
+            rows[row[1]] = line, re.findall(r"`([^`]+)`", row[2])
+    for source in tree.sources:
+        if source.path.startswith("tests/"):
+            for line, comment in source.comments.items():
+                for name in re.findall(r"\b[A-L]\d{1,2}\b", comment):
+                    if name not in rows:
+                        yield Finding(source.path, line, f"{page} has no row {name}")
+                    elif source.path[len("tests/"):] not in rows[name][1]:
+                        yield Finding(page, rows[name][0], f"{source.path} is missing in this row")
+    for name, (line, files) in rows.items():
+        for file in files:
+            if not tree.exists(f"tests/{file}"):
+                yield Finding(page, line, f"there is no file tests/{file}")
+
+
 def check_runtime_files_documented(tree):
     maps = [d for d in ("ARCHITECTURE.md", "docs/go_map.md") if tree.exists(d)]
     if not maps:
@@ -326,6 +350,7 @@ CHECKS = [
     check_file_lengths,
     check_function_lengths,
     check_document_paths,
+    check_test_ids,
     check_runtime_files_documented,
 ]
 
