@@ -3,6 +3,11 @@
 #include "platform/former_handler.hpp"
 #include "platform/os.hpp"
 
+#include <sys/syscall.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include <cerrno>
 #include <csignal>
 #include <cstddef>
 
@@ -15,11 +20,38 @@ constexpr std::size_t alternate_stack_bytes = 64 * 1024;
 fault_hook on_fault = nullptr;  // [const] once installed
 former_handler former_of_faults;
 
-void handle_fault(int signal, siginfo_t* info, void* context) {
-  on_fault(info->si_addr);
-  if (former_of_faults.call(signal, info, context)) return;
-  // The instruction faults once more when we return, and the default action takes it.
+// Has an instruction faulted? Else a process has sent the signal.
+bool is_fault(const siginfo_t& info) noexcept { return info.si_code > 0; }
+
+// Ends the process by the signal, once the handler has returned and its thread is where it was
+// interrupted: this is what a core dump shows. A signal that a process has sent does not come again
+// by itself.
+void die_by(int signal, siginfo_t* info) noexcept {
+  sigset_t only;
+  sigemptyset(&only);
+  sigaddset(&only, signal);
+  pthread_sigmask(SIG_BLOCK, &only, nullptr);
   std::signal(signal, SIG_DFL);
+  const pid_t thread_id = gettid();
+  if (syscall(SYS_rt_tgsigqueueinfo, getpid(), thread_id, signal, info) != 0) {
+    syscall(SYS_tgkill, getpid(), thread_id, signal);
+  }
+}
+
+void* stack_pointer_in(const void* context) noexcept {
+  const auto* at_fault = static_cast<const ucontext_t*>(context);
+  return reinterpret_cast<void*>(at_fault->uc_mcontext.gregs[REG_RSP]);
+}
+
+void handle_fault(int signal, siginfo_t* info, void* context) {
+  const int saved = errno;
+  if (is_fault(*info)) on_fault(info->si_addr, stack_pointer_in(context));
+  const auto outcome = former_of_faults.call(signal, info, context);
+  // As in the kernel, a fault can't be ignored.
+  const bool is_fatal = outcome == former_handler::outcome::none ||
+                        (outcome == former_handler::outcome::ignored && is_fault(*info));
+  if (is_fatal) die_by(signal, info);
+  errno = saved;
 }
 
 }  // namespace

@@ -3,12 +3,13 @@
 
 namespace sley::platform {
 
-// Called in the signal handler with the address that faulted; if the fault is the runtime's
-// business, it does not return.
-using fault_hook = void (*)(void* address) noexcept;
+// Called in the signal handler with the address that faulted and the stack pointer at that moment;
+// if the fault is the runtime's business, it does not return.
+using fault_hook = void (*)(void* address, void* stack_pointer) noexcept;
 
-// Takes SIGSEGV. Faults that the hook returns from go on to whoever handled SIGSEGV before, or to
-// the default action. Once, at boot.
+// Takes SIGSEGV. The hook sees faults of instructions. Those that it returns from, and signals that
+// a process has sent, go on to the handler that was installed before, with that handler's flags and
+// mask; else to the default action. Once, at boot.
 void install_fault_handler(fault_hook hook) noexcept;
 
 // Gives the calling thread an alternate signal stack, unless it has one: a fault in a guard leaves

@@ -1,32 +1,60 @@
-// The handler of a signal that somebody installed before us.
+// The handler of a signal that was there before ours, called as the kernel would have called it.
 #pragma once
 
+#include <sley/detail/atomic.hpp>
+
 #include <csignal>
+#include <cstdint>
 
 namespace sley::platform {
 
 class former_handler {
  public:
-  // Puts ours in its place, only after the former one is known: ours may run at once.
-  void replace(int signal, const struct sigaction& ours) noexcept {
+  enum class outcome : std::uint8_t {
+    called,
+    ignored,  // it was SIG_IGN
+    none,     // it was SIG_DFL, or is since it was called with SA_RESETHAND
+  };
+
+  // Puts ours in its place, only after the former one is known: ours may run at once. Calls that
+  // the signal interrupts go on where they did before.
+  void replace(int signal, struct sigaction ours) noexcept {
     sigaction(signal, nullptr, &action_);
+    if (!is_function() ? action_.sa_handler == SIG_IGN : (action_.sa_flags & SA_RESTART) != 0) {
+      ours.sa_flags |= SA_RESTART;
+    }
     sigaction(signal, &ours, nullptr);
   }
 
-  // False if there was none.
-  bool call(int signal, siginfo_t* info, void* context) const noexcept {
+  // In our handler, as its last act: the signals that the former one has blocked while it runs stay
+  // blocked until ours returns.
+  outcome call(int signal, siginfo_t* info, void* context) noexcept {
+    if (!is_function()) {
+      return action_.sa_handler == SIG_IGN ? outcome::ignored : outcome::none;
+    }
+    bool expected = false;
+    if ((action_.sa_flags & SA_RESETHAND) != 0 && !is_spent_.cas_relaxed(expected, true)) {
+      return outcome::none;
+    }
+    sigset_t blocked = action_.sa_mask;
+    if ((action_.sa_flags & SA_NODEFER) == 0) sigaddset(&blocked, signal);
+    pthread_sigmask(SIG_BLOCK, &blocked, nullptr);
     if ((action_.sa_flags & SA_SIGINFO) != 0) {
       action_.sa_sigaction(signal, info, context);
-    } else if (action_.sa_handler != SIG_DFL && action_.sa_handler != SIG_IGN) {
-      action_.sa_handler(signal);
     } else {
-      return false;
+      action_.sa_handler(signal);
     }
-    return true;
+    return outcome::called;
   }
 
  private:
-  struct sigaction action_ = {};  // [const] once ours is installed
+  bool is_function() const noexcept {
+    return (action_.sa_flags & SA_SIGINFO) != 0 ||
+           (action_.sa_handler != SIG_DFL && action_.sa_handler != SIG_IGN);
+  }
+
+  struct sigaction action_ = {};   // [const] once ours is installed
+  detail::atomic<bool> is_spent_;  // relaxed: the first of several calls, whichever that is
 };
 
 }  // namespace sley::platform

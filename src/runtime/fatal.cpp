@@ -82,11 +82,15 @@ void report_uncaught_exception(_Unwind_Exception* exception) noexcept {
   dump_this_goroutine(2);
 }
 
-void report_stack_overflow(void* address) noexcept {
+void report_stack_overflow(void* address, void* stack_pointer) noexcept {
   machine* m = this_machine();
   if (m == nullptr || m->g == nullptr || m->g->stack == nullptr) return;
   const goroutine* g = m->g;
   if (!parts::stack_pool::is_in_guard(*g->stack, address)) return;
+  // A frame that has grown into the guard: the stack pointer is there or below. Else it is a wild
+  // pointer, perhaps on a stack of the program's.
+  constexpr std::size_t below_the_frame = 128;  // that a function may use, and a call's own words
+  if (static_cast<char*>(stack_pointer) > static_cast<char*>(address) + below_the_frame) return;
   m->border.enter();  // no preemption any more, and no malloc, which may be where it happened
   base::line_writer line;
   append_goroutine(line, g);

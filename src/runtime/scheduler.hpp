@@ -186,7 +186,8 @@ void follow_automatic_procs() noexcept;                       // [sysmon]
 void look_for_deadlock() noexcept;  // [sysmon] does not return if there is one
 
 // ---- fatal.cpp, dump.cpp ----
-void report_stack_overflow(void* address) noexcept;  // in the signal handler
+// In the signal handler.
+void report_stack_overflow(void* address, void* stack_pointer) noexcept;
 void report_uncaught_exception(_Unwind_Exception* exception) noexcept;
 void dump_all(int fd) noexcept;      // every goroutine
 void install_dump_hooks() noexcept;  // at boot: fatal errors and SIGQUIT

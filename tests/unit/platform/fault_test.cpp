@@ -28,7 +28,7 @@ void touch_guard() {
 
 TEST(fault_death_test, the_hook_gets_the_address) {
   const auto dies = [] {
-    platform::install_fault_handler([](void* address) noexcept {
+    platform::install_fault_handler([](void* address, void*) noexcept {
       if (address == guard + 5) std::fputs("there it is\n", stderr);
       std::_Exit(3);
     });
@@ -40,7 +40,7 @@ TEST(fault_death_test, the_hook_gets_the_address) {
 TEST(fault_death_test, the_handler_before_ours_gets_what_the_hook_returns_from) {
   const auto dies = [] {
     std::signal(SIGSEGV, [](int) { std::_Exit(4); });
-    platform::install_fault_handler([](void*) noexcept {});
+    platform::install_fault_handler([](void*, void*) noexcept {});
     touch_guard();
   };
   EXPECT_EXIT(dies(), testing::ExitedWithCode(4), "");
@@ -49,7 +49,7 @@ TEST(fault_death_test, the_handler_before_ours_gets_what_the_hook_returns_from) 
 TEST(fault_death_test, the_default_action_is_taken_where_nobody_was_before) {
   const auto dies = [] {
     std::signal(SIGSEGV, SIG_DFL);
-    platform::install_fault_handler([](void*) noexcept {});
+    platform::install_fault_handler([](void*, void*) noexcept {});
     touch_guard();
   };
   EXPECT_EXIT(dies(), testing::KilledBySignal(SIGSEGV), "");
