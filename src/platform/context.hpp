@@ -47,6 +47,24 @@ inline constexpr std::uint16_t default_x87_control = 0x037f;
 #endif
 }
 
+// Registers that the compiler knows only with certain options: AVX-512's upper half and masks, APX's
+// upper half. A compiler that may use them knows their names.
+#ifdef __AVX512F__
+#define SLEY_AVX512_REGISTERS                                                                   \
+  , "xmm16", "xmm17", "xmm18", "xmm19", "xmm20", "xmm21", "xmm22", "xmm23", "xmm24", "xmm25",   \
+      "xmm26", "xmm27", "xmm28", "xmm29", "xmm30", "xmm31", "k0", "k1", "k2", "k3", "k4", "k5", \
+      "k6", "k7"
+#else
+#define SLEY_AVX512_REGISTERS
+#endif
+#if defined(__APX_F__) || defined(__EGPR__)
+#define SLEY_APX_REGISTERS                                                                     \
+  , "r16", "r17", "r18", "r19", "r20", "r21", "r22", "r23", "r24", "r25", "r26", "r27", "r28", \
+      "r29", "r30", "r31"
+#else
+#define SLEY_APX_REGISTERS
+#endif
+
 // Saves here into `from` and goes on at `to`. Returns when somebody switches back to `from`,
 // perhaps on another thread: what was read from thread-local storage before is void after. Inlined
 // on purpose, so call it from a function that is not.
@@ -80,8 +98,12 @@ inline constexpr std::uint16_t default_x87_control = 0x037f;
       :
       : "rax", "rbx", "rcx", "rdx", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15", "xmm0",
         "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11",
-        "xmm12", "xmm13", "xmm14", "xmm15", "memory", "cc");
+        "xmm12", "xmm13", "xmm14", "xmm15", "memory",
+        "cc" SLEY_AVX512_REGISTERS SLEY_APX_REGISTERS);
 }
+
+#undef SLEY_AVX512_REGISTERS
+#undef SLEY_APX_REGISTERS
 
 // A context that, when switched to, calls `entry()` on the stack that ends at `top` (aligned to
 // 16). `entry` must not return. The frame below it ends every unwind.
