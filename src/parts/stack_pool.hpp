@@ -34,6 +34,9 @@ struct stack {
   platform::fiber_state fiber;
 
   std::size_t usable_bytes() const noexcept { return static_cast<std::size_t>(top - low); }
+  bool holds(std::uintptr_t address) const noexcept {
+    return address - reinterpret_cast<std::uintptr_t>(low) < usable_bytes();
+  }
 };
 
 // A mapping that stacks of the default size are cut from.

@@ -9,6 +9,7 @@ sley::platform::uncaught_hook on_uncaught = nullptr;  // [const] once set
 extern "C" {
 
 void sley_goroutine_start() noexcept;
+void sley_goroutine_started() noexcept;
 
 // The personality of a goroutine's bottom frame: no handler was found above it. The unwinder goes
 // on to the end of the stack, and __cxa_throw then calls std::terminate().
@@ -35,6 +36,10 @@ context make_context(void* top, void (*entry)()) noexcept {
   c.mxcsr = default_mxcsr;
   c.x87_control = default_x87_control;
   return c;
+}
+
+bool is_of_bottom_frame(std::uintptr_t return_address) noexcept {
+  return return_address == reinterpret_cast<std::uintptr_t>(&sley_goroutine_started);
 }
 
 void set_uncaught_hook(uncaught_hook hook) noexcept { on_uncaught = hook; }

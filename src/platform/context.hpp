@@ -47,8 +47,8 @@ inline constexpr std::uint16_t default_x87_control = 0x037f;
 #endif
 }
 
-// Registers that the compiler knows only with certain options: AVX-512's upper half and masks, APX's
-// upper half. A compiler that may use them knows their names.
+// Registers that the compiler knows only with certain options: the upper half and the masks of
+// AVX-512, the upper half of APX. A compiler that may use them knows their names.
 #ifdef __AVX512F__
 #define SLEY_AVX512_REGISTERS                                                                   \
   , "xmm16", "xmm17", "xmm18", "xmm19", "xmm20", "xmm21", "xmm22", "xmm23", "xmm24", "xmm25",   \
@@ -104,6 +104,18 @@ inline constexpr std::uint16_t default_x87_control = 0x037f;
 
 #undef SLEY_AVX512_REGISTERS
 #undef SLEY_APX_REGISTERS
+
+extern "C" void sley_look_from(const context& where, void (*look)(void*), void* arg);
+
+// Calls look(arg) on the calling thread's stack. An unwinder in it finds, behind three frames (its
+// own caller, `look` and sley_look_from), those of the context that has left at `where`: it only
+// reads that stack, whosever it is.
+inline void look_from(const context& where, void (*look)(void*), void* arg) noexcept {
+  sley_look_from(where, look, arg);
+}
+
+// Is it the return address in the frame below every frame of a goroutine's stack?
+bool is_of_bottom_frame(std::uintptr_t return_address) noexcept;
 
 // A context that, when switched to, calls `entry()` on the stack that ends at `top` (aligned to
 // 16). `entry` must not return. The frame below it ends every unwind.

@@ -90,6 +90,9 @@ void* map_memory(std::size_t bytes, bool small_pages) noexcept;
 void unmap_memory(void* start, std::size_t bytes) noexcept;
 // The pages go back to the system; they are zero when touched again. Page-aligned.
 void discard_memory(void* start, std::size_t bytes) noexcept;
+// Is any of these pages in memory? True also if it can't be told, or if they are very many.
+// Page-aligned.
+bool is_any_resident(void* start, std::size_t bytes) noexcept;
 
 // Makes every access to the page-aligned range fault with SIGSEGV from now on. False, with errno
 // set, if the process may not have another guard. Uses MADV_GUARD_INSTALL (Linux 6.13), which costs

@@ -12,6 +12,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 
@@ -45,6 +46,17 @@ void discard_memory(void* start, std::size_t bytes) noexcept {
   const int saved = errno;
   madvise(start, bytes, MADV_DONTNEED);  // fails for locked memory, which stays then
   errno = saved;
+}
+
+bool is_any_resident(void* start, std::size_t bytes) noexcept {
+  constexpr std::size_t most_pages = 4096;
+  const std::size_t pages = bytes / page_bytes();
+  if (pages > most_pages) return true;
+  unsigned char found[most_pages];
+  const int saved = errno;
+  const bool is_known = mincore(start, bytes, found) == 0;
+  errno = saved;
+  return !is_known || std::any_of(found, found + pages, [](unsigned char f) { return f % 2 != 0; });
 }
 
 namespace {

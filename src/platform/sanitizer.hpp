@@ -84,15 +84,19 @@ inline constexpr bool sanitizer_sees_calls = false;
 #endif
 }
 
-// One for each stack that is switched to or from, a thread's own included.
+// One for each stack that is switched to or from, a thread's own included. Code of the user's may
+// have gone to a stack and a fiber of its own before it switches away, as Boost.Context does. So
+// the state holds what the sanitizer knew at that moment, and the sanitizer is told it again then.
 struct fiber_state {
 #ifdef SLEY_ASAN
   void* fake_stack = nullptr;
   const void* stack_low = nullptr;
   std::size_t stack_bytes = 0;
+  fiber_state* left = nullptr;  // which one was left for this one; null if for good
 #endif
 #ifdef SLEY_TSAN
-  void* fiber = nullptr;
+  void* fiber = nullptr;    // its own
+  void* current = nullptr;  // where it goes on
 #endif
 #ifdef SLEY_VALGRIND
   unsigned valgrind_id = 0;
@@ -131,6 +135,7 @@ struct fiber_state {
 #endif
 #ifdef SLEY_TSAN
   s.fiber = __tsan_get_current_fiber();
+  s.current = s.fiber;
 #endif
 }
 
@@ -145,6 +150,7 @@ struct fiber_state {
 #endif
 #ifdef SLEY_TSAN
   if (s.fiber == nullptr) s.fiber = __tsan_create_fiber(0);
+  s.current = s.fiber;
 #endif
 #ifdef SLEY_VALGRIND
   s.valgrind_id = VALGRIND_STACK_REGISTER(low, static_cast<char*>(low) + bytes);
@@ -156,6 +162,7 @@ struct fiber_state {
 #ifdef SLEY_TSAN
   if (s.fiber != nullptr) __tsan_destroy_fiber(s.fiber);
   s.fiber = nullptr;
+  s.current = nullptr;
 #endif
 #ifdef SLEY_VALGRIND
   VALGRIND_STACK_DEREGISTER(s.valgrind_id);
@@ -166,19 +173,28 @@ struct fiber_state {
 [[gnu::always_inline]] inline void before_switch([[maybe_unused]] fiber_state* from,
                                                  [[maybe_unused]] fiber_state& to) noexcept {
 #ifdef SLEY_ASAN
+  to.left = from;
   __sanitizer_start_switch_fiber(from != nullptr ? &from->fake_stack : nullptr, to.stack_low,
                                  to.stack_bytes);
 #endif
 #ifdef SLEY_TSAN
-  __tsan_switch_to_fiber(to.fiber, 0);
+  if (from != nullptr) from->current = __tsan_get_current_fiber();
+  __tsan_switch_to_fiber(to.current, 0);
 #endif
 }
 
-// First thing after a switch, on the stack that was switched to.
+// First thing after a switch, on the stack that was switched to. Until then nothing may switch back
+// to the one that was left.
 [[gnu::always_inline]] inline void after_switch([[maybe_unused]] fiber_state& self) noexcept {
 #ifdef SLEY_ASAN
-  __sanitizer_finish_switch_fiber(self.fake_stack, nullptr, nullptr);
+  const void* low = nullptr;
+  std::size_t bytes = 0;
+  __sanitizer_finish_switch_fiber(self.fake_stack, &low, &bytes);
   self.fake_stack = nullptr;
+  if (self.left != nullptr) {
+    self.left->stack_low = low;
+    self.left->stack_bytes = bytes;
+  }
 #endif
 }
 
@@ -190,8 +206,8 @@ struct fiber_state {
   __sanitizer_start_switch_fiber(&from.fake_stack, to.stack_low, to.stack_bytes);
 #endif
 #ifdef SLEY_TSAN
-  from.fiber = __tsan_get_current_fiber();
-  __tsan_switch_to_fiber(to.fiber, __tsan_switch_to_fiber_no_sync);
+  from.current = __tsan_get_current_fiber();
+  __tsan_switch_to_fiber(to.current, __tsan_switch_to_fiber_no_sync);
 #endif
 }
 [[gnu::always_inline]] inline void after_thread_switch(
@@ -209,11 +225,25 @@ struct fiber_state {
 #endif
 }
 
-// A stack that is used from its top again: what the last frames poisoned is clean.
+// What the last frames of a stack poisoned is clean.
 [[gnu::always_inline]] inline void reset_stack_memory([[maybe_unused]] void* low,
                                                       [[maybe_unused]] std::size_t bytes) noexcept {
 #ifdef SLEY_ASAN
   __asan_unpoison_memory_region(low, bytes);
+#endif
+}
+
+// A stack that is used from its top again, whatever its last user had switched to.
+[[gnu::always_inline]] inline void begin_again([[maybe_unused]] fiber_state& s,
+                                               [[maybe_unused]] void* low,
+                                               [[maybe_unused]] std::size_t bytes) noexcept {
+  reset_stack_memory(low, bytes);
+#ifdef SLEY_ASAN
+  s.stack_low = low;
+  s.stack_bytes = bytes;
+#endif
+#ifdef SLEY_TSAN
+  s.current = s.fiber;
 #endif
 }
 

@@ -8,7 +8,6 @@
 #include "base/print.hpp"
 #include "platform/interrupt.hpp"
 #include "platform/os.hpp"
-#include "platform/sanitizer.hpp"
 #include "runtime/goroutine_text.hpp"
 #include "runtime/records.hpp"
 #include "runtime/sched_state.hpp"
@@ -27,20 +26,20 @@ struct dumper {
   const stack_trace* own;  // its stack
   stack_trace trace = {};
 
-  static void run(void* arg, platform::fiber_state& fiber) {
+  static void run(void* arg) {
     auto* self = static_cast<dumper*>(arg);
     if (self->first != nullptr) self->print(self->first, this_machine(), *self->own);
     for (slab* s : slabs) {
       for (goroutine& g : s->records) {
-        if (&g != self->first && is_alive(g)) self->look_and_print(&g, fiber);
+        if (&g != self->first && is_alive(g)) self->look_and_print(&g);
       }
     }
   }
 
-  void look_and_print(goroutine* g, platform::fiber_state& fiber) noexcept {
+  void look_and_print(goroutine* g) noexcept {
     machine* thread = thread_of(*g);
     if (thread == nullptr) {
-      look_at_waiting(g, fiber, trace);
+      look_at_waiting(g, trace);
     } else if (!ask_thread(thread, trace)) {
       trace.size = 0;
     }
@@ -113,7 +112,7 @@ struct own_stack {
   goroutine_view view;
   stack_trace trace;
 
-  static void run(void* arg, platform::fiber_state&) {
+  static void run(void* arg) {
     auto* self = static_cast<own_stack*>(arg);
     self->out.print_frames(self->trace.view());
     self->out.print_creator(self->view);

@@ -2,7 +2,6 @@
 #include "runtime/snapshot.hpp"
 
 #include "platform/os.hpp"
-#include "platform/sanitizer.hpp"
 #include "runtime/enter.hpp"
 #include "runtime/records.hpp"
 #include "runtime/sched_state.hpp"
@@ -40,8 +39,6 @@ struct snapshot::request : world_request {
 
   static void look(void* arg) {
     auto* self = static_cast<request*>(arg);
-    platform::fiber_state own;
-    platform::adopt_thread_stack(own);
     for (slab* s : slabs) {
       for (goroutine& g : s->records) {
         if (!is_alive(g)) continue;
@@ -49,16 +46,16 @@ struct snapshot::request : world_request {
           self->is_whole = false;
           return;
         }
-        self->look_at(g, own);
+        self->look_at(g);
       }
     }
   }
 
-  void look_at(goroutine& which, platform::fiber_state& own) noexcept {
+  void look_at(goroutine& which) noexcept {
     machine* thread = thread_of(which);
     trace.size = 0;
     if (thread == nullptr) {
-      look_at_waiting(&which, own, trace);
+      look_at_waiting(&which, trace);
     } else if (!may_be_asked(thread) || !ask_thread(thread, trace)) {
       trace.size = 0;
     }

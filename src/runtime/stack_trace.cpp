@@ -1,6 +1,7 @@
-// Where a goroutine's stack trace comes from. One that waits is unwound on its own stack: we go
-// there, look, and come back. One that has a thread (it runs, blocks, or was stopped by a signal)
-// is asked for it by a signal. Nobody is waited for very long.
+// Where a goroutine's stack trace comes from. The stack of a goroutine that waits is read from
+// outside, beginning at its saved context, which may be on any stack: a goroutine may park on one
+// that it has made itself. A goroutine that has a thread (it runs, blocks, or was stopped by a
+// signal) is asked for its trace by a signal. No wait is very long.
 #include "runtime/stack_trace.hpp"
 
 #include "platform/context.hpp"
@@ -12,16 +13,19 @@
 #include <unwind.h>
 
 #include <algorithm>
-#include <cstddef>
+#include <cstdint>
+
+// glibc 2.35's, which the unwinder of libgcc 12 calls where it is there.
+extern "C" [[gnu::weak]] int _dl_find_object(void* address, void* result);
 
 namespace sley::rt {
 
 namespace {
 
-constexpr std::size_t room_for_unwinder = 12 * 1024;
-// collect(), look_around(), and the runtime's function that switches away, which does so at several
-// places.
-constexpr int frames_of_a_visit = 3;
+// The function that looks, and sley_look_from.
+constexpr int frames_of_a_look = 2;
+// collect(), those, and the runtime's function that switches away, which does so at several places.
+constexpr int frames_of_a_trace = 1 + frames_of_a_look + 1;
 
 _Unwind_Reason_Code add_frame(_Unwind_Context* context, void* arg) {
   auto* trace = static_cast<stack_trace*>(arg);
@@ -57,46 +61,10 @@ namespace {
 
 // ---- a goroutine that waits ----
 
-struct visit {
-  platform::context back;
-  platform::fiber_state* from;
-  stack_trace* trace;
-};
-visit current_visit;  // [owner] who dumps: one thread at a time
-
-// Runs on the stack of a goroutine that waits, as if the frame in which it waits had called it.
-[[gnu::noinline, gnu::force_align_arg_pointer]] void look_around() noexcept {
-  platform::fiber_state nothing;
-  platform::after_switch(nothing);
-  current_visit.trace->collect();
-  current_visit.trace->drop_innermost(frames_of_a_visit);
-  platform::context nobody_comes_back;
-  platform::before_switch(nullptr, *current_visit.from);
-  platform::switch_context(nobody_comes_back, current_visit.back);
+void collect_into(void* trace) {
+  static_cast<stack_trace*>(trace)->collect();
+  asm volatile("");  // a frame of its own: no tail call
 }
-
-std::size_t free_bytes(const goroutine* g) noexcept {
-  const auto* stack_pointer = static_cast<const char*>(g->context.stack_pointer);
-  return static_cast<std::size_t>(stack_pointer - g->stack->low);
-}
-
-[[gnu::noinline]] void go_and_look(goroutine* g, platform::fiber_state& own,
-                                   stack_trace& trace) noexcept {
-  platform::context there = g->context;
-  auto** top = static_cast<void**>(there.stack_pointer);
-  *--top = there.resume_at;  // the return address of the call that never was
-  there.stack_pointer = top;
-  there.resume_at = reinterpret_cast<void*>(&look_around);
-  current_visit.from = &own;
-  current_visit.trace = &trace;
-  platform::before_switch(&own, g->stack->fiber);
-  platform::switch_context(current_visit.back, there);
-  platform::after_switch(own);
-  // The visit's frames were left without an end.
-  platform::reset_stack_memory(g->stack->low, free_bytes(g));
-}
-
-bool has_room(const goroutine* g) noexcept { return free_bytes(g) > room_for_unwinder; }
 
 // ---- a goroutine that has a thread ----
 
@@ -134,11 +102,51 @@ bool ask_thread(machine* m, stack_trace& trace) noexcept {
   return true;
 }
 
-bool look_at_waiting(goroutine* g, platform::fiber_state& own, stack_trace& trace) noexcept {
+bool look_at_waiting(const goroutine* g, stack_trace& trace) noexcept {
   trace.size = 0;
-  if (g->stack == nullptr || !has_room(g)) return false;
-  go_and_look(g, own, trace);
+  if (g->stack == nullptr) return false;
+  platform::look_from(g->context, &collect_into, &trace);
+  trace.drop_innermost(frames_of_a_trace);
   return true;
+}
+
+namespace {
+
+// ---- is a goroutine on its own stack? ----
+
+struct descent {
+  const parts::stack& stack;
+  std::uintptr_t inner_end = 0;  // of the frame before
+  int frames = 0;
+  bool has_arrived = false;
+};
+
+_Unwind_Reason_Code descend(_Unwind_Context* context, void* arg) {
+  auto* d = static_cast<descent*>(arg);
+  constexpr int most_frames = 1000;
+  if (++d->frames <= frames_of_a_look) return _URC_NO_REASON;
+  const std::uintptr_t inner_end = _Unwind_GetCFA(context);
+  if (inner_end <= d->inner_end || !d->stack.holds(inner_end)) return _URC_END_OF_STACK;
+  d->inner_end = inner_end;
+  d->has_arrived = platform::is_of_bottom_frame(_Unwind_GetIP(context));
+  return d->has_arrived || d->frames > most_frames ? _URC_END_OF_STACK : _URC_NO_REASON;
+}
+
+[[gnu::noinline]] void go_down(void* arg) {
+  _Unwind_Backtrace(&descend, arg);
+  asm volatile("");  // a frame of its own: no tail call
+}
+
+}  // namespace
+
+bool may_unwind_without_lock() noexcept { return &_dl_find_object != nullptr; }
+
+bool is_on_own_stack(const goroutine* g) noexcept {
+  const auto stack_pointer = reinterpret_cast<std::uintptr_t>(g->context.stack_pointer);
+  if (!g->stack->holds(stack_pointer)) return false;
+  descent d{*g->stack};
+  platform::look_from(g->context, &go_down, &d);
+  return d.has_arrived;
 }
 
 namespace {
@@ -157,7 +165,7 @@ errand* current_errand;  // [owner] who prints: one thread at a time
 void run_errand() {
   errand* e = current_errand;
   platform::after_switch(e->fiber);
-  e->run(e->arg, e->fiber);
+  e->run(e->arg);
   platform::context nobody_comes_back;
   platform::before_switch(nullptr, *e->from);
   platform::switch_context(nobody_comes_back, e->back);

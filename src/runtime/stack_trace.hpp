@@ -2,7 +2,6 @@
 #pragma once
 
 #include "base/published.hpp"
-#include "platform/sanitizer.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -35,16 +34,24 @@ struct stack_trace {
 // In the signal handler: does as the machine is asked. False if nobody asks.
 bool collect_if_asked(machine* m) noexcept;
 
-// Of a goroutine that waits and that nobody will wake meanwhile. `own` is the stack that the caller
-// is on. False: there is no stack yet, or no room on it. One thread at a time.
-bool look_at_waiting(goroutine* g, platform::fiber_state& own, stack_trace& trace) noexcept;
+// Of a goroutine that waits and that nothing wakes meanwhile. False: it has no stack yet.
+bool look_at_waiting(const goroutine* g, stack_trace& trace) noexcept;
+
+// Do the frames of a goroutine that waits, and that nothing wakes meanwhile, lead to the bottom of
+// its stack, each further on than the one before? Else it has gone to a stack that the program has
+// made, which may lie anywhere, also among the frames on its own. Takes no lock if
+// may_unwind_without_lock().
+bool is_on_own_stack(const goroutine* g) noexcept;
+
+// Does the unwinder find its tables without libc's lock for the list of loaded objects?
+bool may_unwind_without_lock() noexcept;
 
 // Of what another thread runs. False: it does not answer.
 bool ask_thread(machine* m, stack_trace& trace) noexcept;
 
-// Calls run(arg, fiber), where `fiber` is the large stack that it runs on: names of functions take
-// more than a goroutine's may have left. Not at all if there is no memory. One thread at a time.
-using stack_errand = void (*)(void* arg, platform::fiber_state& fiber);
+// Calls run(arg) on a large stack: names of functions take more than a goroutine's may have left.
+// Not at all if there is no memory. One thread at a time.
+using stack_errand = void (*)(void* arg);
 void run_on_large_stack(stack_errand run, void* arg) noexcept;
 
 }  // namespace sley::rt

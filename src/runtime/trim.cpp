@@ -11,13 +11,16 @@
 //                a goroutine of its own. The flag is looked at again after 2: a goroutine that has
 //                lived on meanwhile has wiped it out. Who sees `waiting` sees the saved context
 //                (store_release in transition <-> load_acquire in is_waiting), for it is stored
-//                once that is saved. Without membarrier only free stacks are trimmed.
+//                once that is saved. Without membarrier only free stacks are trimmed, and where the
+//                unwinder takes a lock of libc, which a goroutine may hold that waits for a
+//                processor.
 //         Test: tests/model/trim_model.cpp.
 #include "runtime/trim.hpp"
 
 #include "platform/os.hpp"
 #include "runtime/records.hpp"
 #include "runtime/sched_state.hpp"
+#include "runtime/stack_trace.hpp"
 
 #include <cstdint>
 
@@ -44,12 +47,17 @@ candidate look_at(const goroutine& g, std::uint32_t now_s) noexcept {
   return now_s - since_s < wait_at_least_s ? candidate::later : candidate::now;
 }
 
+// The saved stack pointer is no proof: user code may have gone to a stack of its own, which lies
+// elsewhere, or in a frame of this one with further frames below it. So where there is anything to
+// give back, the frames are looked at.
 void give_back(goroutine* g) noexcept {
   const std::uintptr_t page = platform::page_bytes();
   const auto used = reinterpret_cast<std::uintptr_t>(g->context.stack_pointer) - red_zone;
   const std::uintptr_t end = used / page * page;
   const auto low = reinterpret_cast<std::uintptr_t>(g->stack->low);
-  if (end > low) platform::discard_memory(g->stack->low, end - low);
+  if (!g->stack->holds(used) || end <= low) return;
+  if (!platform::is_any_resident(g->stack->low, end - low) || !is_on_own_stack(g)) return;
+  platform::discard_memory(g->stack->low, end - low);
 }
 
 // TR-1, all but its first step.
@@ -70,7 +78,7 @@ class trimmer {
  public:
   // True if the last full round found nothing to do now or later.
   bool look() noexcept {
-    if (detail::barriers_are_symmetric) return true;
+    if (detail::barriers_are_symmetric || !may_unwind_without_lock()) return true;
     const std::uint32_t now_s = sched.coarse_s.load_relaxed();
     std::size_t trims = 0;
     std::size_t looks = 0;
