@@ -1,5 +1,6 @@
 #include <sley/http/client.hpp>
 
+#include "http/authority.hpp"
 #include "http/client_exchange.hpp"
 #include "http/client_redirect.hpp"
 #include "http/text.hpp"
@@ -48,6 +49,14 @@ void refuse_bad(const client_request& r) {
   }
   if (r.headers.contains("Content-Length") || r.headers.contains("Transfer-Encoding")) {
     throw std::logic_error("sley: how a request's body is sent is up to the client");
+  }
+  if (r.method == "TRACE" && client_access::length_of(r.body) != 0) {
+    throw std::invalid_argument("sley: a TRACE has no body");
+  }
+  const auto hosts = r.headers.all("Host");
+  const bool is_host = hosts.size() == 1 && (hosts[0].empty() || is_request_authority(hosts[0]));
+  if (!hosts.empty() && !is_host) {
+    throw std::invalid_argument("sley: no Host of a request: " + std::string(hosts.back()));
   }
 }
 

@@ -1,5 +1,6 @@
 #include <sley/http/request.hpp>
 
+#include "http/authority.hpp"
 #include "http/request_builder.hpp"
 #include "http/session.hpp"
 #include "http/text.hpp"
@@ -55,23 +56,39 @@ int request_builder::set_start_line(std::string_view method, std::string_view ta
   return set_target(request_.target_);
 }
 
-// The four forms of RFC 9112, 3.2.
+// The four forms of RFC 9112, 3.2. None has a fragment: other programs cut the target there.
 int request_builder::set_target(std::string_view target) {
   has_authority_ = false;
   request_.query_ = {};
+  if (target.find('#') != std::string_view::npos) return 400;
+  if (request_.method_ == "CONNECT") return set_authority_form(target);
   if (target.starts_with('/')) return set_path(target);
-  if (request_.method_ == "CONNECT") {
-    request_.path_ = request_.raw_path_ = {};
-    return 0;
-  }
   if (target == "*") {
     request_.path_ = request_.raw_path_ = target;
     return request_.method_ == "OPTIONS" ? 0 : 400;
   }
-  const std::size_t scheme_end = target.find("://");
-  if (scheme_end == std::string_view::npos || !url::try_parse(target)) return 400;
-  const std::string_view rest = target.substr(scheme_end + 3);
+  return set_absolute_form(target);
+}
+
+// "host:80": the port must be there (RFC 9110, 9.3.6).
+int request_builder::set_authority_form(std::string_view target) {
+  const auto named = parse_authority(target);
+  if (!is_request_authority(target) || named->port.value_or(0) == 0) return 400;
+  has_authority_ = true;
+  request_.host_ = target;
+  request_.path_ = request_.raw_path_ = {};
+  return 0;
+}
+
+// A URL. What is asked for by https must have come over TLS (RFC 9110, 7.4).
+int request_builder::set_absolute_form(std::string_view target) {
+  const auto named = url::try_parse(target);
+  if (!named) return 400;
+  const std::string_view rest = target.substr(target.find("://") + 3);
   const std::size_t authority_end = std::min(rest.find_first_of("/?"), rest.size());
+  if (!is_request_authority(rest.substr(0, authority_end))) return 400;
+  const bool is_secured = named->scheme == "https" && request_.connection_->is_encrypted();
+  if (named->scheme != "http" && !is_secured) return 421;
   has_authority_ = true;
   request_.host_ = rest.substr(0, authority_end);
   return set_path(rest.substr(authority_end));
@@ -95,10 +112,8 @@ int request_builder::finish() {
   int hosts = 0;
   for (const fields::field& f : request_.headers_) {
     if (!equals_ignoring_case(f.name, "Host")) continue;
-    if (f.value.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-                                  "0123456789-._~!$&'()*+;=:%[]") != std::string_view::npos) {
-      return 400;
-    }
+    // Empty, where the client's URL names no server (RFC 9110, 7.2).
+    if (!f.value.empty() && !is_request_authority(f.value)) return 400;
     if (!has_authority_) request_.host_ = f.value;
     ++hosts;
   }

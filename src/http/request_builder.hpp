@@ -39,6 +39,8 @@ class request_builder {
 
  private:
   int set_target(std::string_view target);
+  int set_authority_form(std::string_view target);
+  int set_absolute_form(std::string_view target);
   int set_path(std::string_view path_and_query);
 
   request request_;

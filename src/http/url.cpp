@@ -1,5 +1,6 @@
 #include <sley/http/url.hpp>
 
+#include "http/authority.hpp"
 #include "http/text.hpp"
 
 #include <algorithm>
@@ -95,39 +96,51 @@ std::uint16_t port_of_scheme(std::string_view scheme) noexcept {
   return 0;
 }
 
-// Nothing that a Host header, where it ends up, could not have.
-bool is_host(std::string_view text) noexcept {
-  for (const char c : text) {
-    if (static_cast<unsigned char>(c) <= ' ' || static_cast<unsigned char>(c) >= 0x7f) return false;
-  }
-  return text.find_first_of("[]\"<>\\^`{|}/?#") == std::string_view::npos;
-}
-
-// "host", "host:80", "[::1]:80"
-bool parse_authority(std::string_view text, url& into) {
-  if (text.find('@') != std::string_view::npos) return false;
-  std::size_t end_of_host = text.find(':');
-  if (text.starts_with('[')) {
-    const std::size_t bracket = text.find(']');
-    if (bracket == std::string_view::npos) return false;
-    into.host = detail::to_small(text.substr(1, bracket - 1));
-    if (into.host.find_first_not_of("0123456789abcdef:.%") != std::string::npos) return false;
-    end_of_host = bracket + 1;
-  } else {
-    into.host = detail::to_small(text.substr(0, end_of_host));
-    if (!is_host(into.host)) return false;
-  }
-  const std::string_view rest = text.substr(std::min(end_of_host, text.size()));
-  if (into.host.empty() || (!rest.empty() && rest.front() != ':')) return false;
-  if (rest.size() <= 1) return true;
-  const auto port = detail::parse_decimal(rest.substr(1));
-  if (!port || *port == 0 || *port > 65'535) return false;
-  into.port = static_cast<std::uint16_t>(*port);
+bool set_authority(url& into, std::string_view text) {
+  const auto named = detail::parse_authority(text);
+  if (!named || named->port == 0) return false;
+  into.host = detail::to_small(named->host);
+  if (named->port) into.port = *named->port;
+  if (named->zone.empty()) return true;
+  // Case matters in the name of an interface, and the system takes most characters.
+  const auto zone = percent_decode(named->zone);
+  const auto is_bad = [](char c) { return c <= ' ' || c >= 0x7f || c == '/'; };
+  if (!zone || std::ranges::any_of(*zone, is_bad)) return false;
+  into.host += '%' + *zone;
   return true;
 }
 
-std::string bracketed(const std::string& host) {
-  return host.find(':') == std::string::npos ? host : '[' + host + ']';
+// Path and query as a request has them. Characters that a URL can't have are encoded, as Go does;
+// white space, controls and, in a path, a '%' that encodes nothing are refused.
+bool set_target(url& into, std::string_view text) {
+  constexpr std::string_view encoded = "\"<>\\^`{|}";
+  const std::string_view path = text.substr(0, text.find('?'));
+  if (path.find('%') != std::string_view::npos && !percent_decode(path)) return false;
+  into.target = text.starts_with('/') ? "" : "/";
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte <= ' ' || byte == 0x7f) return false;
+    if (byte >= 0x80 || encoded.find(c) != std::string_view::npos) {
+      into.target += percent_encode({&c, 1});
+    } else {
+      into.target += c;
+    }
+  }
+  return true;
+}
+
+enum class zone { as_it_is, encoded, left_out };
+
+// An IPv6 address gets its brackets back.
+std::string host_text(const std::string& host, zone form) {
+  if (host.find(':') == std::string::npos) return host;
+  const std::size_t percent = std::min(host.find('%'), host.size());
+  std::string text = '[' + host.substr(0, percent);
+  if (form == zone::as_it_is) text += host.substr(percent);
+  if (form == zone::encoded && percent < host.size()) {
+    text += "%25" + percent_encode(std::string_view(host).substr(percent + 1));
+  }
+  return text += ']';
 }
 
 }  // namespace
@@ -141,14 +154,9 @@ std::optional<url> url::try_parse(std::string_view text) {
   text = text.substr(colon + 3);
   text = text.substr(0, text.find('#'));
   const std::string_view authority = text.substr(0, text.find_first_of("/?"));
-  if (!detail::is_token(result.scheme) || !parse_authority(authority, result)) return std::nullopt;
-  const std::string_view target = text.substr(authority.size());
-  for (const char c : target) {
-    if (static_cast<unsigned char>(c) <= ' ' || c == '\x7f') return std::nullopt;
-  }
-  if (!target.starts_with('/')) result.target = '/';
-  result.target += target;
-  return result;
+  const bool is_good = detail::is_token(result.scheme) && set_authority(result, authority) &&
+                       set_target(result, text.substr(authority.size()));
+  return is_good ? std::optional(std::move(result)) : std::nullopt;
 }
 
 url url::parse(std::string_view text) {
@@ -199,15 +207,27 @@ std::optional<url> url::resolve(std::string_view reference) const {
     whole = without_dots(std::string(path).append(reference.substr(0, mark)));
     whole += reference.substr(mark);
   }
-  return try_parse(scheme + "://" + host_port() + whole);
+  url result = *this;
+  return set_target(result, whole) ? std::optional(std::move(result)) : std::nullopt;
 }
 
-std::string url::host_port() const { return bracketed(host) + ':' + std::to_string(port); }
-
-std::string url::host_header() const {
-  return port == port_of_scheme(scheme) ? bracketed(host) : host_port();
+std::string url::host_port() const {
+  return host_text(host, zone::as_it_is) + ':' + std::to_string(port);
 }
 
-std::string url::to_string() const { return scheme + "://" + host_header() + target; }
+namespace {
+
+std::string with_port(std::string host, const url& u) {
+  if (u.port != port_of_scheme(u.scheme)) host += ':' + std::to_string(u.port);
+  return host;
+}
+
+}  // namespace
+
+std::string url::host_header() const { return with_port(host_text(host, zone::left_out), *this); }
+
+std::string url::to_string() const {
+  return scheme + "://" + with_port(host_text(host, zone::encoded), *this) + target;
+}
 
 }  // namespace sley::http

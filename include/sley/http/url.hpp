@@ -43,12 +43,15 @@ class SLEY_API parameters {
   std::vector<value_type> pairs_;
 };
 
-// "http://host:80/path?query". A value; user information is refused, a fragment dropped.
+// "http://host:80/path?query", "http://[fe80::1%25eth0]/" (RFC 6874). A value; user information is
+// refused, a fragment dropped.
 struct SLEY_API url {
   std::string scheme;      // in small letters
-  std::string host;        // without the brackets of IPv6, in small letters
+  std::string host;        // in small letters, without the brackets of IPv6: "fe80::1%eth0"
   std::uint16_t port = 0;  // that of the scheme if the text names none
-  std::string target;      // what a request names: path and query, "/" if empty
+  // What a request names: path and query, "/" if empty. Characters that a URL can't have, as those
+  // outside of ASCII, are encoded; spaces and controls are refused.
+  std::string target;
 
   // Throws std::invalid_argument that names the text.
   static url parse(std::string_view text);
@@ -57,7 +60,7 @@ struct SLEY_API url {
   // "http://host/" (RFC 3986, 5.2). nullopt if it is none.
   std::optional<url> resolve(std::string_view reference) const;
   std::string host_port() const;    // to connect to: "host:80", "[::1]:80"
-  std::string host_header() const;  // without the scheme's own port
+  std::string host_header() const;  // without the scheme's own port, and without a zone
   std::string to_string() const;
 };
 

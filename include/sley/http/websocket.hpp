@@ -41,7 +41,7 @@ class SLEY_API websocket {
 
   // Takes over the connection of this request, answering 101; the response is of no more use then.
   // Throws status_error (400, 403 for another origin, 405, 426) if the request asks for something
-  // else: let it through, and the client is told.
+  // else, or has a body: let it through, and the client is told.
   static websocket accept(request& in, response& out, const websocket_options& options = {});
 
   // Parks until a message is complete. nullopt: the peer has closed properly, see close_code().
@@ -55,7 +55,8 @@ class SLEY_API websocket {
   void write_binary(std::span<const std::byte> bytes, std::error_code& error);
   void ping(std::string_view data = {});  // at most 125 bytes
   // Says that nothing more will be written. The reader goes on until the peer has answered; without
-  // one it is up to the destructor, which waits for that a second at most.
+  // a reader the destructor waits for that, a second at most. Throws std::invalid_argument for a
+  // code that can't be sent, and a reason that is longer than 123 bytes or no UTF-8.
   void close(std::uint16_t code = 1000, std::string_view reason = {});
 
   // What the peer closed with; 1005: it gave no code, 1006: it did not close.
