@@ -1,5 +1,5 @@
-// The authority of a URL, of a request's target and of a Host field: RFC 3986, 3.2. This is the only
-// parser for it, so that two places never disagree on which server a text names.
+// The authority of a URL, of a request's target and of a Host field: RFC 3986, 3.2. There is no
+// other parser for it, so that two places never disagree on which server a text names.
 #pragma once
 
 #include <cstdint>

@@ -13,7 +13,7 @@ namespace sley::http::detail {
 // All answers together, those with more to come (1xx) and the final one, have to fit into the
 // limit: so this ends.
 void exchange::read_head(std::error_code& error) {
-  head_scanner scanner;
+  head_scanner scanner(head_scanner::folds::taken);
   std::size_t left = options_.header_bytes;
   input_buffer& input = lease_->input;
   for (;;) {

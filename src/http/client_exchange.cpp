@@ -32,7 +32,8 @@ exchange::exchange(client_pool::lease l, const client_options& options, const ho
     : options_(options),
       hop_(h),
       lease_(std::move(l)),
-      expects_continue_(!h.body.empty() && h.headers.has_token("Expect", "100-continue")),
+      expects_continue_(client_access::length_of(h.body) != 0 &&
+                        h.headers.has_token("Expect", "100-continue")),
       is_reused_(lease_->is_reused) {}
 
 void exchange::run(std::error_code& error) {

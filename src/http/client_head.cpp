@@ -32,10 +32,32 @@ bool asks_for_gzip(const hop& h, const client_options& options) {
          !h.headers.contains("Accept-Encoding") && !h.headers.contains("Range");
 }
 
+namespace {
+
+// TE and Upgrade are for the next recipient alone (RFC 9110, 10.1.4 and 7.8).
+void append_connection(std::string& to, const fields& headers) {
+  for (const std::string_view name : {"TE", "Upgrade"}) {
+    if (headers.contains(name) && !headers.has_token("Connection", name)) {
+      append_field(to, "Connection", name);
+    }
+  }
+}
+
+// Without a body there is nothing to wait with for "100 Continue" (RFC 9110, 10.1.1).
+bool is_pointless(const hop& h, std::string_view name) {
+  return client_access::length_of(h.body) == 0 && equals_ignoring_case(name, "Expect") &&
+         h.headers.has_token("Expect", "100-continue");
+}
+
+}  // namespace
+
 std::string make_request_head(const hop& h, const client_options& options) {
   std::string head = h.method + ' ' + h.to.target + " HTTP/1.1\r\n";
   if (!h.headers.contains("Host")) append_field(head, "Host", h.to.host_header());
-  for (const fields::field& f : h.headers) append_field(head, f.name, f.value);
+  for (const fields::field& f : h.headers) {
+    if (!is_pointless(h, f.name)) append_field(head, f.name, f.value);
+  }
+  append_connection(head, h.headers);
   if (!options.user_agent.empty() && !h.headers.contains("User-Agent")) {
     append_field(head, "User-Agent", options.user_agent);
   }

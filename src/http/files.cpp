@@ -45,23 +45,30 @@ facts facts_of(const struct stat& s) {
   return f;
 }
 
-// Is the tag in a list as If-None-Match has it? `weakly`: W/ does not matter (RFC 9110, 8.8.3.2).
-bool lists_tag(std::string_view list, std::string_view tag, bool weakly) {
-  return any_in_list(list, [&](std::string_view element) {
-    if (weakly && element.starts_with("W/")) element.remove_prefix(2);
-    return element == "*" || element == tag;
-  });
+// Is the tag in the list of such a field, which may come in several lines? nullopt: there is no
+// such field. `weakly`: W/ does not matter (RFC 9110, 8.8.3.2).
+std::optional<bool> lists_tag(const request& in, std::string_view name, std::string_view tag,
+                              bool weakly) {
+  std::optional<bool> found;
+  for (const fields::field& f : in.headers()) {
+    if (!equals_ignoring_case(f.name, name)) continue;
+    found = found.value_or(false) || any_in_list(f.value, [&](std::string_view element) {
+              if (weakly && element.starts_with("W/")) element.remove_prefix(2);
+              return element == "*" || element == tag;
+            });
+  }
+  return found;
 }
 
 // 0: go on; else the status that the conditions ask for, in the order of RFC 9110, 13.2.2.
 int check_conditions(const request& in, const facts& f) {
-  if (const auto tags = in.headers().find("If-Match")) {
-    if (!lists_tag(*tags, f.etag, false)) return 412;
+  if (const auto is_listed = lists_tag(in, "If-Match", f.etag, false)) {
+    if (!*is_listed) return 412;
   } else if (const auto date = parse_date(in.header("If-Unmodified-Since"))) {
     if (f.modified > *date) return 412;
   }
-  if (const auto tags = in.headers().find("If-None-Match")) {
-    return lists_tag(*tags, f.etag, true) ? 304 : 0;
+  if (const auto is_listed = lists_tag(in, "If-None-Match", f.etag, true)) {
+    return *is_listed ? 304 : 0;
   }
   const auto date = parse_date(in.header("If-Modified-Since"));
   return date && f.modified <= *date ? 304 : 0;
@@ -74,18 +81,32 @@ bool range_still_holds(const request& in, const facts& f) {
   return parse_date(*condition) == f.modified;
 }
 
-// "bytes=0-99", "bytes=100-", "bytes=-100". nullopt: there is no range that counts. A part of no
-// bytes: none of it is in the file.
-std::optional<part> wanted_part(const request& in, const facts& f) {
+// Only digits. What is too large for any file is as good as the largest number.
+std::optional<std::uint64_t> parse_position(std::string_view text) {
+  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+  if (text.empty() || !std::ranges::all_of(text, is_digit)) return std::nullopt;
+  return parse_decimal(text).value_or(UINT64_MAX);
+}
+
+// What a Range asks for that has a meaning here: GET alone has parts (RFC 9110, 14.2), and of an
+// empty file there are none, as in Go. Empty: there is no such Range.
+std::string_view range_text(const request& in, const facts& f) {
   constexpr std::string_view unit = "bytes=";
-  std::string_view text = in.header("Range");
-  if (!text.starts_with(unit) || text.find(',') != std::string_view::npos) return std::nullopt;
-  if (!range_still_holds(in, f)) return std::nullopt;
-  text = trim(text.substr(unit.size()));
+  if (in.method() != "GET" || f.size == 0) return {};
+  const std::string_view text = in.header("Range");
+  if (text.empty() || !equals_ignoring_case(text.substr(0, unit.size()), unit)) return {};
+  if (text.find(',') != std::string_view::npos || in.headers().all("Range").size() > 1) return {};
+  return range_still_holds(in, f) ? trim(text.substr(unit.size())) : std::string_view();
+}
+
+// "0-99", "100-", "-100". nullopt: there is no range that counts. A part of no bytes: none of it is
+// in the file.
+std::optional<part> wanted_part(const request& in, const facts& f) {
+  const std::string_view text = range_text(in, f);
   const std::size_t dash = text.find('-');
   if (dash == std::string_view::npos) return std::nullopt;
-  const auto first = parse_decimal(text.substr(0, dash));
-  const auto last = parse_decimal(text.substr(dash + 1));
+  const auto first = parse_position(text.substr(0, dash));
+  const auto last = parse_position(text.substr(dash + 1));
   const bool has_last = dash + 1 < text.size();
   if ((dash > 0 && !first) || (has_last && !last) || (dash == 0 && !last)) return std::nullopt;
   if (dash == 0) {

@@ -1,7 +1,8 @@
 // Boost.Beast's basic_parser knows the grammar. What it lets through and others read in another
 // way, so that a request could be smuggled past one of them, is refused here on top of it: a
 // repeated Content-Length, codings besides "chunked", Content-Length with chunks, either of them in
-// HTTP/1.0.
+// HTTP/1.0. What it refuses though a client must take it is put right before: status lines without
+// a phrase or with one in any language, and fields that go on in the next line.
 #include "http/parser.hpp"
 
 #include "http/text.hpp"
@@ -13,6 +14,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
+#include <string>
 
 namespace sley::http::detail {
 
@@ -69,12 +72,21 @@ class head_sink : public basic_sink<IsRequest> {
   void on_framing(beast::http::field name, std::string_view value, beast_error& error) {
     if (name == beast::http::field::content_length) on_length(value, error);
     if (name == beast::http::field::transfer_encoding) on_coding(value, error);
+    if (name == beast::http::field::connection) on_connection(value);
   }
 
-  // Beast has its own opinion of both; where it differs nobody knows where the body ends.
-  bool agrees() const {
-    return found_.is_chunked == this->chunked() &&
-           found_.length.has_value() == bool(this->content_length());
+  // Beast overlooks "close" beside "keep-alive" in HTTP/1.0; it has the last word (RFC 9112, 9.3).
+  bool keeps_alive() const { return this->keep_alive() && !says_close_; }
+
+  // 0, or what the framing is refused with once all fields are known. The end of the body is
+  // uncertain where Beast has another opinion of it, and without "chunked" as the last coding
+  // (RFC 9112, 6.3). In front of that there may be codings that sley has not.
+  int check_framing() const {
+    if (has_coding_ && !found_.is_chunked) return 400;
+    const bool agrees = found_.is_chunked == this->chunked() &&
+                        found_.length.has_value() == bool(this->content_length());
+    if (!agrees) return 400;
+    return has_strange_coding_ ? 501 : 0;
   }
 
   framing& found_;
@@ -89,13 +101,26 @@ class head_sink : public basic_sink<IsRequest> {
   }
 
   void on_coding(std::string_view value, beast_error& error) {
-    if (has_coding_ || found_.length || version_ < 11) return refuse(400, error);
     has_coding_ = true;
-    if (!equals_ignoring_case(value, "chunked")) return refuse(501, error);
-    found_.is_chunked = true;
+    bool is_good = !found_.length && version_ >= 11;
+    any_in_list(value, [&](std::string_view coding) {
+      if (found_.is_chunked) is_good = false;  // it must be the last one
+      found_.is_chunked = equals_ignoring_case(coding, "chunked");
+      if (!found_.is_chunked) has_strange_coding_ = true;
+      return false;
+    });
+    if (!is_good) refuse(400, error);
+  }
+
+  void on_connection(std::string_view value) {
+    says_close_ = says_close_ || any_in_list(value, [](std::string_view option) {
+                    return equals_ignoring_case(option, "close");
+                  });
   }
 
   bool has_coding_ = false;
+  bool has_strange_coding_ = false;
+  bool says_close_ = false;
 };
 
 class request_sink final : public head_sink<true> {
@@ -146,8 +171,9 @@ class request_sink final : public head_sink<true> {
   }
 
   int finish() {
-    found_.keeps_alive = keep_alive();
-    return agrees() ? into_.finish() : 400;
+    found_.keeps_alive = keeps_alive();
+    const int refused = check_framing();
+    return refused != 0 ? refused : into_.finish();
   }
 
   request_builder& into_;
@@ -171,8 +197,8 @@ class response_sink final : public head_sink<false> {
     beast_error error;
     put(buffer_of(head), error);
     if (error || !is_header_done() || into_.status < 100) return false;
-    found_.keeps_alive = keep_alive();
-    return agrees();
+    found_.keeps_alive = keeps_alive();
+    return check_framing() == 0;
   }
 
  private:
@@ -190,9 +216,48 @@ class response_sink final : public head_sink<false> {
   response_head& into_;
 };
 
+namespace {
+
+// What stands behind the status code of a status line, with its space; nullopt: it is no such line,
+// or that can't stand there (RFC 9112, 4: tabs, and bytes of any character set, can).
+std::optional<std::string_view> phrase_of(std::string_view status_line) {
+  constexpr std::size_t end_of_code = 12;  // "HTTP/1.1 200"
+  if (status_line.size() < end_of_code) return std::nullopt;
+  const std::string_view phrase = status_line.substr(end_of_code);
+  const bool is_good = phrase.empty() || (phrase.front() == ' ' && is_field_value(phrase));
+  return is_good ? std::optional(phrase) : std::nullopt;
+}
+
+// Does Beast take it as it is? Usually it does.
+bool is_plain(std::string_view head, std::string_view phrase) noexcept {
+  const auto is_printable = [](char c) { return c >= ' ' && c < 0x7f; };
+  return !phrase.empty() && std::ranges::all_of(phrase, is_printable) &&
+         head.find("\r\n ") == std::string_view::npos &&
+         head.find("\r\n\t") == std::string_view::npos;
+}
+
+// Without the phrase, of which nothing depends, and with spaces where a field went on in the next
+// line (RFC 9112, 5.2).
+std::string plain_head(std::string_view head, std::size_t phrase_at, std::size_t phrase_size) {
+  std::string text(head.substr(0, phrase_at));
+  text += ' ';
+  text += head.substr(phrase_at + phrase_size);
+  for (std::size_t at = text.find("\r\n"); at + 2 < text.size(); at = text.find("\r\n", at + 1)) {
+    if (text[at + 2] == ' ' || text[at + 2] == '\t') text[at] = text[at + 1] = ' ';
+  }
+  return text;
+}
+
+}  // namespace
+
 bool parse_response_head(std::string_view head, bool answers_head, response_head& into) {
   into = {};
-  return response_sink(answers_head, into).parse(head);
+  const std::string_view line = head.substr(0, head.find("\r\n"));
+  const auto phrase = phrase_of(line);
+  if (!phrase) return false;
+  if (is_plain(head, *phrase)) return response_sink(answers_head, into).parse(head);
+  const std::string plain = plain_head(head, line.size() - phrase->size(), phrase->size());
+  return response_sink(answers_head, into).parse(plain);
 }
 
 // ---- chunks ----

@@ -21,7 +21,35 @@ namespace {
 constexpr std::size_t buffer_bytes = 8 << 10;
 constexpr std::size_t worth_copying = 1 << 10;  // instead of one more buffer in a system call
 
-bool allows_body(int status) noexcept { return status != 204 && status != 304; }
+// What Go does not send behind a body either: it would come too late to be heeded, or lets one
+// recipient read the message in another way than the next (RFC 9110, 6.5.1).
+bool may_be_trailer(std::string_view name) noexcept {
+  static constexpr std::string_view never[] = {"Authorization",
+                                               "Cache-Control",
+                                               "Connection",
+                                               "Content-Encoding",
+                                               "Content-Length",
+                                               "Content-Range",
+                                               "Content-Type",
+                                               "Expect",
+                                               "Host",
+                                               "Keep-Alive",
+                                               "Max-Forwards",
+                                               "Pragma",
+                                               "Proxy-Authenticate",
+                                               "Proxy-Connection",
+                                               "Range",
+                                               "Realm",
+                                               "Proxy-Authorization",
+                                               "Set-Cookie",
+                                               "Transfer-Encoding",
+                                               "TE",
+                                               "Trailer",
+                                               "Upgrade",
+                                               "WWW-Authenticate"};
+  return std::ranges::none_of(
+      never, [name](std::string_view bad) { return equals_ignoring_case(name, bad); });
+}
 
 using then = detail::body_encoder::then;
 
@@ -70,10 +98,18 @@ void response::throw_no_body() const {
   throw std::logic_error("sley: a response of status " + std::to_string(status_) + " has no body");
 }
 
+// A CONNECT that succeeds makes a tunnel, which has no end that a head could tell, and which sley
+// has not.
+bool response::opens_tunnel() const noexcept { return status_ < 300 && session_.is_for_tunnel(); }
+
+bool response::allows_body() const noexcept {
+  return status_ != 204 && status_ != 205 && status_ != 304 && !opens_tunnel();
+}
+
 void response::write(std::string_view text, std::error_code& error) {
   error.clear();
   if (text.empty()) return;
-  if (!allows_body(status_)) throw_no_body();
+  if (!allows_body()) throw_no_body();
   body_bytes_ += text.size();
   const bool is_encoded = encoder_ && is_head_sent_;
   if (!is_encoded && pending_.size() + text.size() <= buffer_bytes) {
@@ -119,7 +155,8 @@ void response::send(int status, std::string_view content_type, std::string_view 
 }
 
 void response::send(int status) {
-  const bool has_body = allows_body(status);
+  set_status(status);
+  const bool has_body = allows_body();
   send(status, has_body ? "text/plain; charset=utf-8" : "",
        has_body ? reason_phrase(status) : std::string_view());
 }
@@ -148,17 +185,12 @@ void response::make_head(bool is_body_complete) {
   if (headers_.contains("Transfer-Encoding")) {
     throw std::logic_error("sley: Transfer-Encoding is up to the server");
   }
-  if (body_bytes_ > 0 && !allows_body(status_)) throw_no_body();
+  if (body_bytes_ > 0 && !allows_body()) throw_no_body();
   if (headers_.has_token("Connection", "close")) session_.close_after_this();
-  if (const auto set = headers_.find("Content-Length")) {
-    const auto length = detail::parse_decimal(*set);
-    if (!length) throw std::logic_error("sley: the Content-Length of a response is no number");
-    has_length_ = true;
-    length_ = *length;
-  }
+  take_length();
   const bool is_encoded = encoder_ && begin_encoding(is_body_complete);
   const bool has_length = has_length_ && !is_encoded;
-  const bool is_open = !has_length && !is_body_complete && allows_body(status_);
+  const bool is_open = !has_length && !is_body_complete && allows_body();
   is_chunked_ = is_open && !session_.is_http_1_0();
   if (is_open && !is_chunked_) session_.close_after_this();
 
@@ -167,8 +199,7 @@ void response::make_head(bool is_body_complete) {
   if (!headers_.contains("Date")) head_.append(session_.date_line());
   if (is_chunked_) {
     head_.append("Transfer-Encoding: chunked\r\n");
-  } else if (is_body_complete && !has_length && allows_body(status_) &&
-             (!is_for_head_ || body_bytes_ > 0)) {  // to HEAD a handler need not make the body
+  } else if (!has_length && tells_length(is_body_complete)) {
     head_.append("Content-Length: ");
     detail::append_decimal(head_, pending_.size());
     head_.append("\r\n");
@@ -176,6 +207,27 @@ void response::make_head(bool is_body_complete) {
   append_connection();
   head_.append("\r\n");
   is_head_sent_ = true;
+}
+
+// What the handler has set. RFC 9110, 8.6, has none of it where there can't be a body.
+void response::take_length() {
+  if (status_ == 204 || opens_tunnel()) headers_.erase("Content-Length");
+  const auto set = headers_.find("Content-Length");
+  if (!set) return;
+  const auto length = detail::parse_decimal(*set);
+  if (!length) throw std::logic_error("sley: the Content-Length of a response is no number");
+  if (headers_.all("Content-Length").size() > 1) {
+    throw std::logic_error("sley: a response has one Content-Length");
+  }
+  if (status_ == 205 && *length > 0) throw_no_body();
+  has_length_ = true;
+  length_ = *length;
+}
+
+// To HEAD a handler need not make the body. A 205 has one as far as framing goes: of no bytes.
+bool response::tells_length(bool is_body_complete) const noexcept {
+  if (status_ == 205) return true;
+  return is_body_complete && allows_body() && (!is_for_head_ || body_bytes_ > 0);
 }
 
 // Whether the body that follows is encoded; pending_ is, then.
@@ -202,14 +254,18 @@ void response::append_status_line() {
   head_.append(" ").append(reason_phrase(status_)).append("\r\n");
 }
 
+// Beside what the handler has set. Upgrade is for the next recipient alone, and Connection says so
+// (RFC 9110, 7.8).
 void response::append_connection() {
-  const bool keeps_alive = session_.keeps_alive();
-  if (headers_.contains("Connection")) return;
-  if (!keeps_alive) {
-    head_.append("Connection: close\r\n");
-  } else if (session_.is_http_1_0()) {
-    head_.append("Connection: keep-alive\r\n");
-  }
+  std::string_view lasts = "close";
+  if (session_.keeps_alive()) lasts = session_.is_http_1_0() ? "keep-alive" : "";
+  if (headers_.has_token("Connection", lasts)) lasts = {};
+  const bool names_upgrade =
+      headers_.contains("Upgrade") && !headers_.has_token("Connection", "Upgrade");
+  if (lasts.empty() && !names_upgrade) return;
+  head_.append("Connection: ").append(lasts);
+  if (names_upgrade) head_.append(lasts.empty() ? "Upgrade" : ", Upgrade");
+  head_.append("\r\n");
 }
 
 // In steps, so that what waits to be sent stays small.
@@ -254,9 +310,13 @@ void response::send_pending(std::string_view text, bool is_last, std::error_code
 }
 
 void response::finish() {
+  for (const fields::field& f : trailers_) {
+    if (may_be_trailer(f.name)) continue;
+    throw std::logic_error("sley: " + std::string(f.name) + " can't be sent behind a body");
+  }
   const bool was_sent = is_head_sent_;
   if (!was_sent) make_head(true);
-  if (has_length_ && body_bytes_ != length_ && !is_for_head_ && allows_body(status_)) {
+  if (has_length_ && body_bytes_ != length_ && !is_for_head_ && allows_body()) {
     is_head_sent_ = was_sent;  // there still can be another answer
     throw_wrong_length();
   }

@@ -49,6 +49,7 @@ class session final : private body_reader {
   bool keeps_alive();
   void close_after_this() noexcept { keeps_alive_ = false; }
   bool is_http_1_0() noexcept { return builder_.get().version() < 11; }
+  bool is_for_tunnel() noexcept { return builder_.get().method() == "CONNECT"; }
   std::string_view date_line();  // "Date: ...\r\n"
 
   // For the request.

@@ -4,8 +4,6 @@
 #include <charconv>
 #include <cstddef>
 
-#include <time.h>
-
 namespace sley::http::detail {
 
 namespace {
@@ -71,31 +69,5 @@ std::optional<std::uint64_t> parse_decimal(std::string_view text) noexcept {
 
 void append_decimal(std::string& to, std::uint64_t n) { append_number(to, n); }
 void append_hex(std::string& to, std::uint64_t n) { append_number(to, n, 16); }
-
-// Not by strftime: names of days and months must not follow the locale.
-std::string format_date(std::time_t t) {
-  static constexpr const char* days[] = {"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};
-  static constexpr const char* months[] = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
-                                           "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
-  std::tm parts = {};
-  ::gmtime_r(&t, &parts);
-  const auto two = [](int n) {
-    return std::string{static_cast<char>('0' + n / 10), static_cast<char>('0' + n % 10)};
-  };
-  return std::string(days[parts.tm_wday]) + ", " + two(parts.tm_mday) + ' ' + months[parts.tm_mon] +
-         ' ' + std::to_string(parts.tm_year + 1900) + ' ' + two(parts.tm_hour) + ':' +
-         two(parts.tm_min) + ':' + two(parts.tm_sec) + " GMT";
-}
-
-std::optional<std::time_t> parse_date(std::string_view text) {
-  const std::string copy(text);
-  for (const char* form :
-       {"%a, %d %b %Y %H:%M:%S GMT", "%A, %d-%b-%y %H:%M:%S GMT", "%a %b %d %H:%M:%S %Y"}) {
-    std::tm parts = {};
-    const char* end = ::strptime(copy.c_str(), form, &parts);
-    if (end == copy.c_str() + copy.size()) return ::timegm(&parts);
-  }
-  return std::nullopt;
-}
 
 }  // namespace sley::http::detail

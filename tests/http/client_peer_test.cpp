@@ -96,7 +96,8 @@ GO_TEST(client_peer, refuses_malformed_heads) {
 GO_TEST(client_peer, refuses_answers_whose_end_is_not_clear) {
   for (const char* rest : {
            "Content-Length : 1\r\n\r\nx",
-           "X: a\r\n b\r\nContent-Length: 1\r\n\r\nx",
+           " X: a\r\nContent-Length: 1\r\n\r\nx",
+           "Content-Length: 1\r\n 2\r\n\r\nx",
            "Content-Length: 1\r\nContent-Length: 2\r\n\r\nxy",
            "Content-Length: +1\r\n\r\nx",
            "Content-Length: 1, 1\r\n\r\nx",

@@ -128,11 +128,11 @@ GO_TEST(malformed, framing) {
       {400, post("Transfer-Encoding: \x0b"
                  "chunked\r\n",
                  "0\r\n\r\n")},
-      {501, post("Transfer-Encoding: xchunked\r\n", "0\r\n\r\n")},
+      {400, post("Transfer-Encoding: xchunked\r\n", "0\r\n\r\n")},
       {501, post("Transfer-Encoding: gzip, chunked\r\n", "0\r\n\r\n")},
-      {501, post("Transfer-Encoding: chunked, identity\r\n", "0\r\n\r\n")},
-      {501, post("Transfer-Encoding: identity\r\n", "")},
-      {501, post("Transfer-Encoding:\r\n", "")},
+      {400, post("Transfer-Encoding: chunked, identity\r\n", "0\r\n\r\n")},
+      {400, post("Transfer-Encoding: identity\r\n", "")},
+      {400, post("Transfer-Encoding:\r\n", "")},
       {400, "POST /p HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"},
   });
 }

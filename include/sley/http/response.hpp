@@ -26,8 +26,9 @@ struct response_access;
 // and for which the handler has set none, is sent in chunks, or to HTTP/1.0 until the connection
 // closes. For the handler's goroutine, and those it waits for.
 //
-// Changing the head once it is out, a body where the status has none (204, 304), and more or less
-// body than the Content-Length that was set are the handler's mistakes: std::logic_error.
+// The handler's mistakes are std::logic_error: changing the head once it is out, a body where there
+// is none (204, 205, 304, and 2xx to CONNECT), a Content-Length that was set twice or is not that
+// of the body, and trailers that belong into the header.
 class SLEY_API response {
  public:
   response(const response&) = delete;
@@ -37,7 +38,7 @@ class SLEY_API response {
   int status() const noexcept { return status_; }
   void set_status(int status);  // 200 at first; 200 to 999, else std::invalid_argument
   // Date, Content-Length, Transfer-Encoding and Connection are seen to if they are not set;
-  // "Connection: close" closes.
+  // "Connection: close" closes. With Upgrade, Connection gets the option of that name.
   fields& headers();
   const fields& headers() const noexcept { return headers_; }
 
@@ -58,7 +59,8 @@ class SLEY_API response {
   // Sends the client there: 301, 302, 303, 307 or 308.
   void redirect(int status, std::string_view location);
 
-  // Sent behind the chunks; left out if the body goes otherwise.
+  // Sent behind the chunks; left out if the body goes otherwise. Not for what frames, routes or
+  // describes the message, as Content-Type, Host or Authorization.
   fields& trailers() noexcept { return trailers_; }
 
   bool is_head_sent() const noexcept { return is_head_sent_; }
@@ -74,7 +76,11 @@ class SLEY_API response {
   void refuse_after_head(const char* what) const;
   [[noreturn]] void throw_no_body() const;
   [[noreturn]] void throw_wrong_length() const;
+  bool opens_tunnel() const noexcept;
+  bool allows_body() const noexcept;
   void make_head(bool is_body_complete);
+  void take_length();
+  bool tells_length(bool is_body_complete) const noexcept;
   bool begin_encoding(bool is_body_complete);
   void append_status_line();
   void append_connection();
