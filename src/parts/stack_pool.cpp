@@ -35,22 +35,24 @@ std::size_t stack_pool::spacing() const noexcept {
 
 // Requires the lock. Best one that has been a stack before, for it has its guard.
 stack_pool::place stack_pool::take_place() noexcept {
-  const bool is_guarded = cold_stacks_ != 0;
+  const bool is_used = cold_stacks_ != 0;
   if (with_cold_ == nullptr && !new_arena()) return {};
   arena** link = &with_cold_;
-  while (is_guarded && ((*link)->cold & (*link)->guarded) == 0) link = &(*link)->next_cold;
+  while (is_used && ((*link)->cold & (*link)->used) == 0) link = &(*link)->next_cold;
   arena* home = *link;
-  const std::uint64_t candidates = is_guarded ? home->cold & home->guarded : home->cold;
+  const std::uint64_t candidates = is_used ? home->cold & home->used : home->cold;
   const std::uint64_t bit = candidates & -candidates;
   home->cold -= bit;
-  home->guarded |= bit;  // before anybody else can see the place
+  home->used |= bit;  // before another thread can see the place
   if (home->cold == 0) *link = home->next_cold;
-  if (is_guarded) {
+  if (is_used) {
     --cold_stacks_;
   } else {
     ++made_;
   }
-  return {home, static_cast<std::size_t>(std::countr_zero(bit)), is_guarded};
+  // Of which kind it is matters only where a single mapping is given back.
+  const auto kind = (home->bare & bit) != 0 ? platform::guard::none : platform::guard::advised;
+  return {home, static_cast<std::size_t>(std::countr_zero(bit)), is_used, kind};
 }
 
 // Requires the lock.
@@ -61,23 +63,36 @@ void stack_pool::give_place(const place& p) noexcept {
   }
   const std::uint64_t bit = std::uint64_t{1} << p.index;
   p.home->cold |= bit;
-  if (p.is_guarded) {
+  if (p.is_used) {
     ++cold_stacks_;
   } else {
-    p.home->guarded &= ~bit;
+    p.home->used &= ~bit;
     --made_;
   }
 }
 
-// Without the lock: others may touch new stacks meanwhile, which takes longest.
-stack* stack_pool::make_stack(const place& p) noexcept {
-  char* start = p.home->start + p.index * spacing();
-  if (p.is_guarded || platform::install_guard(start, guard_bytes)) {
-    return set_up(start, spacing(), p.index % colours, 0, p.home);
-  }
+// False: the process has not had a single guard.
+bool stack_pool::protect(char* start, platform::guard& kind) noexcept {
+  kind = platform::install_guard(start, guard_bytes);
   detail::lock_guard guard(lock_);
-  give_place(p);
-  return nullptr;
+  has_guards_ = has_guards_ || kind != platform::guard::none;
+  return has_guards_;
+}
+
+// Without the lock: others may touch new stacks meanwhile, which takes longest.
+stack* stack_pool::make_stack(place p) noexcept {
+  char* start = p.home->start + p.index * spacing();
+  if (p.is_used) return set_up(start, spacing(), p);
+  if (!protect(start, p.guard)) {
+    detail::lock_guard guard(lock_);
+    give_place(p);
+    return nullptr;
+  }
+  if (p.guard == platform::guard::none) {
+    detail::lock_guard guard(lock_);
+    p.home->bare |= std::uint64_t{1} << p.index;
+  }
+  return set_up(start, spacing(), p);
 }
 
 // Requires the lock.
@@ -96,13 +111,13 @@ bool stack_pool::new_arena() noexcept {
   return true;
 }
 
-// Above its guard.
-stack* stack_pool::set_up(char* start, std::size_t bytes, std::size_t colour, std::size_t map_bytes,
-                          arena* home) noexcept {
-  char* header = start + bytes - colour * line - sizeof(stack);
+// Above its guard. Without an arena it has the mapping for itself.
+stack* stack_pool::set_up(char* start, std::size_t bytes, const place& p) noexcept {
+  char* header = start + bytes - p.index % colours * line - sizeof(stack);
   header -= reinterpret_cast<std::uintptr_t>(header) % line;
   char* low = start + guard_bytes;
-  auto* s = ::new (header) stack{nullptr, low, header, map_bytes, home, {}};
+  const std::size_t map_bytes = p.home == nullptr ? bytes : 0;
+  auto* s = ::new (header) stack{nullptr, low, header, map_bytes, p.home, p.guard, {}};
   platform::create_fiber(s->fiber, low, s->usable_bytes());
   platform::register_root(low, s->usable_bytes());
   return s;
@@ -116,7 +131,7 @@ void stack_pool::chill(stack* s) noexcept {
   platform::forget_root(low, s->usable_bytes());
   platform::discard_memory(low, spacing() - guard_bytes);
   const auto index = static_cast<std::size_t>(low - guard_bytes - home->start) / spacing();
-  give_place({home, index, true});
+  give_place({.home = home, .index = index, .is_used = true});
 }
 
 // One at a time, so that nobody waits for long.
@@ -142,11 +157,12 @@ stack* stack_pool::take_sized(std::size_t bytes) noexcept {
   const std::size_t total = guard_bytes + (bytes + page - 1) / page * page + page;
   auto* start = static_cast<char*>(platform::map_memory(total, true));
   if (start == nullptr) return nullptr;
-  if (!platform::install_guard(start, guard_bytes)) {
+  place alone;
+  if (!protect(start, alone.guard)) {
     platform::unmap_memory(start, total);
     return nullptr;
   }
-  stack* s = set_up(start, total, 0, total, nullptr);
+  stack* s = set_up(start, total, alone);
   detail::lock_guard guard(lock_);
   ++made_;
   reserved_ += total;
@@ -162,6 +178,7 @@ void stack_pool::give(stack* s) noexcept {
   platform::destroy_fiber(s->fiber);
   platform::forget_root(s->low, s->usable_bytes());
   const std::size_t bytes = s->map_bytes;
+  platform::forget_guard(s->guard);
   platform::unmap_memory(s->low - guard_bytes, bytes);
   detail::lock_guard guard(lock_);
   --made_;

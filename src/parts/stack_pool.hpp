@@ -7,6 +7,8 @@
 //
 // The distance between stacks is no power of two and their tops are coloured by cache lines: else
 // all tops would compete for the same few cache sets. Stacks of other sizes are mapped one by one.
+// Where the process may have no further guard, a stack has the room for one below it, which does
+// not fault: a goroutine that never ran would be worse. A process without any guard has no stacks.
 // Free stacks are kept last in, first out, for those are warm; those that were not needed for a
 // while are cold: their memory is given back, and only a bit in their arena says that they are
 // there.
@@ -15,6 +17,7 @@
 #include <sley/detail/lock.hpp>
 
 #include "parts/permanent_memory.hpp"
+#include "platform/os.hpp"
 #include "platform/sanitizer.hpp"
 
 #include <cstddef>
@@ -31,6 +34,7 @@ struct stack {
   char* top;              // [const] where the first frame goes, aligned to 16
   std::size_t map_bytes;  // [const] 0 if cut from an arena, else the size of its own mapping
   arena* home;            // [const] the arena; null if it has its own mapping
+  platform::guard guard;  // [const]
   platform::fiber_state fiber;
 
   std::size_t usable_bytes() const noexcept { return static_cast<std::size_t>(top - low); }
@@ -43,7 +47,8 @@ struct stack {
 struct arena {
   char* start = nullptr;   // [const]
   std::uint64_t cold = 0;  // [lock: the pool's] a bit for each place that is free, without memory
-  std::uint64_t guarded = 0;   // [lock: the pool's] a bit for each place that has its guard
+  std::uint64_t used = 0;  // [lock: the pool's] a bit for each place that has been a stack
+  std::uint64_t bare = 0;  // [lock: the pool's] ... and has no guard
   arena* next_cold = nullptr;  // [lock: the pool's] valid while `cold` is not 0
 };
 
@@ -57,7 +62,7 @@ class stack_pool {
   void start(std::size_t default_bytes) noexcept { default_bytes_ = default_bytes; }
   std::size_t default_bytes() const noexcept { return default_bytes_; }
 
-  // A stack of the default size; null if there is neither memory nor room for another guard.
+  // A stack of the default size; null if there is no memory.
   stack* take() noexcept;
   // A stack with room for `bytes`, of its own mapping; null as take().
   stack* take_sized(std::size_t bytes) noexcept;
@@ -95,18 +100,19 @@ class stack_pool {
   struct place {
     arena* home = nullptr;  // null: there is none
     std::size_t index = 0;
-    bool is_guarded = false;
+    bool is_used = false;
+    platform::guard guard = platform::guard::none;
   };
 
   std::size_t spacing() const noexcept;
   bool new_arena() noexcept;
   place take_place() noexcept;
   void give_place(const place& p) noexcept;
-  stack* make_stack(const place& p) noexcept;
+  stack* make_stack(place p) noexcept;
   stack* pop_free() noexcept;
   void chill(stack* s) noexcept;
-  static stack* set_up(char* start, std::size_t bytes, std::size_t colour, std::size_t map_bytes,
-                       arena* home) noexcept;
+  bool protect(char* start, platform::guard& kind) noexcept;
+  static stack* set_up(char* start, std::size_t bytes, const place& p) noexcept;
 
   std::size_t default_bytes_ = 0;  // [const] after start
   mutable detail::lock lock_{detail::lock_rank::stacks};
@@ -116,6 +122,7 @@ class stack_pool {
   arena* with_cold_ = nullptr;   // [lock: lock_] arenas that have places without memory
   std::size_t cold_stacks_ = 0;  // [lock: lock_] such places that have been stacks before
   permanent_memory arenas_;      // what arenas are described in
+  bool has_guards_ = false;      // [lock: lock_] there has been one
   std::uint64_t made_ = 0;       // [lock: lock_]
   std::uint64_t reserved_ = 0;   // [lock: lock_]
 };

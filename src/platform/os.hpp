@@ -94,9 +94,16 @@ void discard_memory(void* start, std::size_t bytes) noexcept;
 // Page-aligned.
 bool is_any_resident(void* start, std::size_t bytes) noexcept;
 
-// Makes every access to the page-aligned range fault with SIGSEGV from now on. False, with errno
-// set, if the process may not have another guard. Uses MADV_GUARD_INSTALL (Linux 6.13), which costs
-// no mapping, else mprotect.
-bool install_guard(void* start, std::size_t bytes) noexcept;
+// What makes every access to a range of pages fault with SIGSEGV.
+enum class guard : std::uint8_t {
+  none,
+  advised,  // MADV_GUARD_INSTALL (Linux 6.13), which costs no mapping
+  split,    // mprotect(2), which makes one mapping three; they take four fifths of those at most
+};
+
+// For a page-aligned range from now on; `none` if the process may not have another guard.
+guard install_guard(void* start, std::size_t bytes) noexcept;
+// The range is about to be unmapped.
+void forget_guard(guard kind) noexcept;
 
 }  // namespace sley::platform

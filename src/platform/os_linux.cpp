@@ -78,17 +78,49 @@ std::uint32_t most_split_mappings() noexcept {
 
 }  // namespace
 
-bool install_guard(void* start, std::size_t bytes) noexcept {
+namespace {
+
+detail::atomic<std::uint32_t> split_guards;  // relaxed: only a count
+
+// A layer between the kernel and the process may answer 0 to advice that it does not know. The
+// kernel copies the set before it refuses the first argument, so a page that can be read is EINVAL.
+bool does_guard(void* page) noexcept {
+  constexpr int no_such_way = -1;
+  constexpr std::size_t set_bytes = 8;
+  return syscall(SYS_rt_sigprocmask, no_such_way, page, nullptr, set_bytes) != 0 && errno == EFAULT;
+}
+
+bool advice_guards() noexcept {
+  void* page = map_memory(page_bytes(), true);
+  if (page == nullptr) return false;
+  const bool works = madvise(page, page_bytes(), MADV_GUARD_INSTALL) == 0 && does_guard(page);
+  unmap_memory(page, page_bytes());
+  return works;
+}
+
+guard install(void* start, std::size_t bytes) noexcept {
   // EINVAL: a kernel before 6.13, or memory that is locked.
-  if (madvise(start, bytes, MADV_GUARD_INSTALL) == 0) return true;
+  static const bool has_advice = advice_guards();
+  if (has_advice && madvise(start, bytes, MADV_GUARD_INSTALL) == 0) return guard::advised;
   static const std::uint32_t most = most_split_mappings();
-  static detail::atomic<std::uint32_t> made;
-  if (made.add_relaxed(1) >= most) {  // only a count
-    made.add_relaxed(static_cast<std::uint32_t>(-1));
-    errno = ENOMEM;
-    return false;
+  if (split_guards.add_relaxed(1) < most && mprotect(start, bytes, PROT_NONE) == 0) {
+    return guard::split;
   }
-  return mprotect(start, bytes, PROT_NONE) == 0;
+  forget_guard(guard::split);
+  return guard::none;
+}
+
+}  // namespace
+
+guard install_guard(void* start, std::size_t bytes) noexcept {
+  const int saved = errno;
+  const guard kind = install(start, bytes);
+  errno = saved;
+  return kind;
+}
+
+void forget_guard(guard kind) noexcept {
+  if (kind == guard::split) split_guards.add_relaxed(static_cast<std::uint32_t>(-1));
 }
 
 }  // namespace sley::platform

@@ -105,6 +105,21 @@ void flush_stacks(processor* p) noexcept {
   p->stack_count = 0;
 }
 
+namespace {
+
+void report_bare_stack() noexcept {
+  static detail::atomic<bool> reported;  // relaxed: one of them says it
+  bool expected = false;
+  if (reported.load_relaxed() || !reported.cas_relaxed(expected, true)) return;
+  base::line_writer line;
+  line.text("sley: no guard for another goroutine's stack, nor for any further one after ");
+  line.dec(sched.stacks.made())
+      .text(" stacks: an overflow there is not noticed; the limit may be ");
+  line.text("vm.max_map_count, which Linux 6.13 and later do not need\n").flush(2);
+}
+
+}  // namespace
+
 bool bind_stack(machine* m, goroutine* g) noexcept {
   const std::size_t bytes = g->own_stack_bytes();
   parts::stack* s = bytes == 0 ? take_default(m->p) : sched.stacks.take_sized(bytes);
@@ -112,6 +127,7 @@ bool bind_stack(machine* m, goroutine* g) noexcept {
     wait_for_stack(g);
     return false;
   }
+  if (s->guard == platform::guard::none) report_bare_stack();
   bind(g, s);
   return true;
 }

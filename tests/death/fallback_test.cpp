@@ -3,6 +3,7 @@
 // instruction, as the library decides at its start.
 #include "support/child.hpp"
 #include "support/harness.hpp"
+#include "support/memory.hpp"
 #include "support/refuse.hpp"
 
 #include <sys/syscall.h>
@@ -11,6 +12,7 @@
 #include <atomic>
 #include <cerrno>
 #include <chrono>
+#include <cstdlib>
 #include <fstream>
 #include <initializer_list>
 #include <thread>
@@ -188,11 +190,10 @@ TEST(fallback, without_both_hogs_and_sleepers_stall_nobody_either) {
 
 // --- no cheap guards -----------------------------------------------------------------------------
 
-// More goroutines than guards can be had for: those too many wait for a stack that comes free.
+// More goroutines than guards can be had for.
 CHILD_MAIN(needs_many_stacks) {
-  constexpr int many = 40'000;
-  constexpr int surely_room_for = 20'000;
-  return sley::run([] {
+  const int many = sley_test::as_many_as_fit(100'000, 8 << 10);
+  return sley::run([many] {
     sley::wait_group group;
     const sley::chan<void> gate;
     std::atomic<int> begun{0};
@@ -204,20 +205,15 @@ CHILD_MAIN(needs_many_stacks) {
         ++ended;
       });
     }
-    // Once nobody is queued any more, those that have not begun wait for a stack.
-    const auto all_wait = [&] {
-      const auto stats = sley::runtime::read_stats();
-      return begun >= surely_room_for && stats.global_queue + stats.local_queues == 0;
-    };
-    while (!all_wait()) sley::this_goroutine::yield();
+    const bool have_all_begun = sley_test::eventually([&] { return begun == many; });
     gate.close();
     group.wait();
-    return ended == many ? 7 : 3;
+    return have_all_begun && ended == many ? 7 : 3;
   });
 }
 CHILD_MAIN(is_refused_guards) { return become_without({no_cheap_guards}, "needs_many_stacks"); }
 
-TEST(fallback, without_cheap_guards_goroutines_wait_for_stacks_before_mappings_run_out) {
+TEST(fallback, without_cheap_guards_all_goroutines_run_and_one_line_says_that_some_have_none) {
   if (sley_test::under_sanitizer) {
     GTEST_SKIP() << "sanitizers use up mappings of their own";
   }
@@ -227,6 +223,84 @@ TEST(fallback, without_cheap_guards_goroutines_wait_for_stacks_before_mappings_r
   const auto child = run_child("is_refused_guards");
   if (child.status == skipped) GTEST_SKIP() << "seccomp is refused";
   EXPECT_EQ(child.status, 7) << child;
-  EXPECT_NE(child.err.find("no memory for another goroutine's stack"), std::string::npos) << child;
-  EXPECT_NE(child.err.find("vm.max_map_count"), std::string::npos) << child;
+  sley_test::expect_one_line(child, "no guard for another goroutine's stack.*vm.max_map_count");
+}
+
+// One after the other, each with a mapping and a guard of its own.
+CHILD_MAIN(uses_many_sized_stacks) {
+  return sley::run([] {
+    constexpr int rounds = 400;
+    constexpr int at_once = 100;
+    for (int round = 0; round < rounds; ++round) {
+      sley::wait_group group;
+      group.add(at_once);
+      for (int i = 0; i < at_once; ++i) {
+        sley::go({.stack_size = 32 * 1024}, [&group] { group.done(); });
+      }
+      group.wait();
+    }
+    return 7;
+  });
+}
+CHILD_MAIN(is_refused_guards_of_sized_stacks) {
+  return become_without({no_cheap_guards}, "uses_many_sized_stacks");
+}
+
+TEST(fallback, a_dear_guard_is_free_again_with_its_stack) {
+  if (sley_test::under_sanitizer) {
+    GTEST_SKIP() << "sanitizers use up mappings of their own";
+  }
+  const auto child = run_child("is_refused_guards_of_sized_stacks");
+  if (child.status == skipped) GTEST_SKIP() << "seccomp is refused";
+  EXPECT_EQ(child.status, 7) << child;
+  EXPECT_EQ(child.err, "") << child;
+}
+
+// --- advice that is taken and not followed -------------------------------------------------------
+
+namespace {
+
+// Not a tail call, and of no known depth.
+[[gnu::noinline]] int recurse(int depth) {
+  volatile char page[512];
+  page[0] = static_cast<char>(depth);
+  return depth < 0 ? 0 : recurse(depth + 1) + page[0];
+}
+
+constexpr refusal no_advice_but_success = {SYS_madvise, 0};
+
+}  // namespace
+
+CHILD_MAIN(overflows_its_stack) {
+  return sley::run([] { return recurse(0) == 1 ? 3 : 4; });
+}
+CHILD_MAIN(overflows_a_sized_stack) {
+  return sley::run([] {
+    sley::go({.stack_size = 64 * 1024}, [] { std::_Exit(recurse(0) == 1 ? 3 : 4); });
+    sley::this_goroutine::sleep_for(20s);
+    return 3;
+  });
+}
+CHILD_MAIN(is_told_that_advice_works) {
+  return become_without({no_advice_but_success}, "overflows_its_stack");
+}
+CHILD_MAIN(is_told_that_advice_works_for_a_sized_stack) {
+  return become_without({no_advice_but_success}, "overflows_a_sized_stack");
+}
+CHILD_MAIN(works_while_advice_does_nothing) {
+  return become_without({no_advice_but_success}, "works");
+}
+
+TEST(fallback, a_guard_is_there_also_where_any_advice_is_answered_with_success) {
+  if (sley_test::under_sanitizer) GTEST_SKIP() << "the sanitizers insist on advice";
+  for (const char* name :
+       {"is_told_that_advice_works", "is_told_that_advice_works_for_a_sized_stack"}) {
+    const auto child = run_child(name);
+    if (child.status == skipped) GTEST_SKIP() << "seccomp is refused";
+    EXPECT_EQ(child.status, 2) << child;
+    EXPECT_EQ(occurrences(child.err, "stack overflow"), 1) << child;
+  }
+  const auto child = run_child("works_while_advice_does_nothing");
+  EXPECT_EQ(child.status, 7) << child;
+  EXPECT_EQ(child.err, "") << child;
 }

@@ -4,8 +4,6 @@
 #include "support/harness.hpp"
 #include "support/memory.hpp"
 
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <cstdio>
 
@@ -17,22 +15,11 @@ inline constexpr bool has_checks = true;
 inline constexpr bool has_checks = false;
 #endif
 
-// Before Linux 6.13 each guard costs two of the mappings that a process may have.
-inline bool has_cheap_guards() {
-  constexpr int guard_install = 102;  // MADV_GUARD_INSTALL
-  void* page = mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  const bool works = page != MAP_FAILED && madvise(page, 4096, guard_install) == 0;
-  if (page != MAP_FAILED) munmap(page, 4096);
-  return works;
-}
-
 // Sanitizers keep records of their own for each stack, and are slow. (TSan has room for 100,000
 // fibers at most, ASan wants a shadow of each stack.) The optimised build of `./dev check` has as
 // many as wanted; with internal checks a tenth of a million does.
 inline int at_most(int wanted) {
-  int most = under_sanitizer ? 20000 : has_checks ? 100000 : wanted;
-  if (!has_cheap_guards()) most = std::min(most, 20000);
-  return std::min(wanted, most);
+  return std::min(wanted, under_sanitizer ? 20000 : has_checks ? 100000 : wanted);
 }
 
 // Touches so many pages of stack, and returns their number.

@@ -354,7 +354,7 @@ TEST(os_memory, discarded_pages_are_zero_when_they_are_touched_again_and_their_n
 TEST(os_memory_death_test, a_guard_faults_and_its_neighbours_do_not) {
   const std::size_t page = platform::page_bytes();
   auto* start = static_cast<volatile char*>(platform::map_memory(3 * page, true));
-  ASSERT_TRUE(platform::install_guard(const_cast<char*>(start) + page, page));
+  ASSERT_NE(platform::install_guard(const_cast<char*>(start) + page, page), platform::guard::none);
   start[page - 1] = 1;
   start[2 * page] = 1;
   EXPECT_DEATH(start[page] = 1, "");

@@ -23,7 +23,9 @@ inline void* map_memory(std::size_t bytes, bool) {
 }
 
 inline void unmap_memory(void*, std::size_t) {}
-inline bool install_guard(void*, std::size_t) { return true; }
+enum class guard : unsigned char { none, advised, split };
+inline guard install_guard(void*, std::size_t) { return guard::advised; }
+inline void forget_guard(guard) {}
 // Whoever still needs what was there does not find it.
 inline void discard_memory(void* start, std::size_t bytes) { std::memset(start, 0xdd, bytes); }
 
