@@ -1,4 +1,4 @@
-// Where it is decided what runs next. From Go's findRunnable.
+// Decides which goroutine runs next. From Go's findRunnable.
 #include "runtime/sched_state.hpp"
 #include "runtime/scheduler.hpp"
 #include "runtime/options.hpp"
@@ -11,12 +11,12 @@ namespace sley::rt {
 
 namespace {
 
-// How long a processor with timers goes without reading the clock: a few microseconds of cycles.
+// A processor with timers reads the clock at most this often: once in a few microseconds.
 constexpr std::uint64_t clock_interval_cycles = 10'000;
-// After so many goroutines in one slice the processor looks whether the slice is over.
+// A slice that goroutines inherit is checked for its end after this many of them.
 constexpr std::uint32_t slice_check_interval = 64;
 
-// Due timers are the business of the slow way, for firing one takes locks.
+// Due timers are left to the slow path, because firing one takes locks.
 bool timers_are_due(processor* p) noexcept {
   const std::int64_t first = p->timers.first_ns.load_relaxed();
   if (first == never) return false;
@@ -34,8 +34,8 @@ bool slice_is_over(processor* p) noexcept {
   return now >= p->slice_end_ns;
 }
 
-// The next slot: who was just made runnable, in the slice of who made it so. When that slice is
-// over, it goes behind everybody.
+// Takes the next slot: the goroutine that was just made runnable, in the slice of its waker. When
+// that slice is over, the goroutine goes to the end of the global queue.
 inline goroutine* take_next(processor* p) noexcept {
   goroutine* g = p->next.take();
   if (g == nullptr || !platform::ends_slice(slice_is_over(p))) return g;
@@ -48,7 +48,7 @@ bool wants_global_first(const processor* p) noexcept {
   return p->tick.load_relaxed() % fairness_tick == 0 && !sched.queue.is_empty();
 }
 
-// A batch from the global queue, which is not empty.
+// Takes a batch from the global queue, which is not empty.
 goroutine_list take_share(std::size_t most) noexcept {
   const std::uint32_t procs = sched.procs.read();
   const bool are_many = sched.queue.size() >= many_waiting;
@@ -57,7 +57,7 @@ goroutine_list take_share(std::size_t most) noexcept {
   return share;
 }
 
-// The first to run, the others for the local queue, which is empty.
+// Returns the first goroutine of a batch and puts the others into the local queue, which is empty.
 goroutine* take_global(processor* p) noexcept {
   if (sched.queue.is_empty()) return nullptr;
   goroutine_list share = take_share(queue_capacity / 2);
@@ -66,10 +66,10 @@ goroutine* take_global(processor* p) noexcept {
   return first;
 }
 
-// Those whom timers have just woken are in the local queue. If that is so all the time, it does not
-// put off those in the global queue: as many come in as did. But for one whose thread waits for it:
-// who looks for those finds them in the global queue only. Nor may it run at once, for it would
-// have a whole slice each time before anybody here.
+// Timer wake-ups fill the local queue. So that a steady stream of them cannot starve the global
+// queue, an equal number is admitted from there. Exception: a goroutine whose own thread waits for
+// its turn stays in the global queue, because machines look for such goroutines only there. Running
+// it at once would give it a whole slice ahead of all local goroutines.
 void let_in(processor* p) noexcept {
   if (sched.queue.is_empty() || p->queue.room() < most_fired_at_once) return;
   goroutine_list share = take_share(most_fired_at_once);
@@ -80,7 +80,7 @@ void let_in(processor* p) noexcept {
   p->queue.push_all([&share] { return share.pop_front(); });
 }
 
-// Looks at others' queues, unless enough machines do already.
+// Looks at the queues of other processors, unless enough machines search already.
 goroutine* search(machine* m, bool& ran_timers) noexcept {
   if (!m->is_searching) {
     if (!sched.gate.start_searching()) return nullptr;
@@ -89,20 +89,20 @@ goroutine* search(machine* m, bool& ran_timers) noexcept {
   return steal_work(m, ran_timers);
 }
 
-// Gives the processor up. True if work came meanwhile, and a processor for it could be had again.
+// Gives the processor up. True if work came meanwhile and the machine has a processor again.
 bool rest(machine* m) noexcept {
   const bool is_halted = give_up_p(m);
   if (is_halted || !is_anything_queued()) return false;  // WG-1: the look after going idle
   return take_up_search(m);
 }
 
-// Who asked for the processor's attention gets it in this round.
+// Lowers the flags of requests that this round of find_runnable attends to.
 void see_to_requests(machine* m) noexcept {
   using parts::border;
   m->border.lower(border::stop | border::preempt | border::give);
 }
 
-// A goroutine that can't simply be switched to: back with it, and let the slow way see to it.
+// The goroutine cannot be switched to directly: puts it back and leaves it to the slow path.
 [[gnu::noinline]] local_pick leave_to_slow_way(processor* p, goroutine* g) noexcept {
   goroutine* displaced = p->next.put(g);
   SLEY_CHECK(displaced == nullptr, "the next slot is empty when the queue is looked at");
@@ -162,7 +162,7 @@ pick find_runnable(machine* m) noexcept {
     }
     if (ran_timers || look_on(m) || rest(m)) continue;
     if (!sleep_until_needed(m)) return {nullptr, false};
-    begin_slice(m->p);  // what its holder before has made runnable does not pay for that one's time
+    begin_slice(m->p);  // the slice of the processor's last holder does not count for this one
   }
 }
 

@@ -1,5 +1,6 @@
-// A processor goes from one machine to another: when its machine blocks, when it was taken away,
-// and when a machine without one needs one. From Go's handoffp, acquirep and exitsyscall.
+// Moves a processor from one machine to another: when its machine blocks, when sysmon has taken it
+// away, and when a machine without a processor needs one. From Go's handoffp, acquirep and
+// exitsyscall.
 #include "base/check.hpp"
 #include "platform/decisions.hpp"
 #include "runtime/idle.hpp"
@@ -44,7 +45,7 @@ processor* release_p(machine* m) noexcept {
 
 namespace {
 
-// A sleeping machine gets it. False if there is none.
+// Gives the processor to an idle machine. False if there is none.
 bool start_machine(processor* p) noexcept {
   sched.lock.acquire();
   machine* m = pop_idle_machine();
@@ -56,19 +57,19 @@ bool start_machine(processor* p) noexcept {
   return true;
 }
 
-// Nobody is to have it at once. Its queue is looked at by everybody who searches.
+// Makes the processor idle. Searching machines look at its queue.
 void make_idle(processor* p, bool has_work) noexcept {
   sched.lock.acquire();
   push_idle(p);
   const bool is_halted = sched.gate.go_idle(false);
   sched.lock.release();
   if (is_halted) return;
-  // Who searches then looks at all that follows when it goes idle, and has the barrier for it.
+  // The machine that is woken searches, and does all the looks below when it goes idle.
   if (has_work) return wake_if_needed();
-  detail::heavy_barrier("WG-1");  // WG-1: between saying so and looking once more
+  detail::heavy_barrier("WG-1");  // WG-1: between going idle and the last look
   if (is_anything_queued()) wake_if_needed();
-  see_to_polling();                                // who had it has not looked for events
-  timer_armed(p->timers.first_ns.load_relaxed());  // as above
+  see_to_polling();                                // its last holder has not polled
+  timer_armed(p->timers.first_ns.load_relaxed());  // nor looked at its timers
 }
 
 }  // namespace
@@ -90,7 +91,7 @@ bool take_idle_p(machine* m) noexcept {
 
 namespace {
 
-// Takes back the processor that m had before, if who has it now is in an announced call.
+// Takes back the last processor of m if its present holder is in an announced call.
 bool take_back_p(machine* m) noexcept {
   processor* p = m->last_p;
   machine* holder = p == nullptr ? nullptr : p->m.read();  // looked at again below

@@ -10,8 +10,8 @@ inline void push_idle(processor* p) noexcept {
   sched.idle_processors = p;
 }
 
-// Takes an idle processor into use, best the given one; null if there is none but those in reserve,
-// or if the scheduler is halted.
+// Takes an idle processor into use, preferably `wanted`. Null if none is available (WG-3) or the
+// scheduler is halted.
 processor* pop_idle(const processor* wanted = nullptr) noexcept;
 
 inline void push_idle_machine(machine* m) noexcept {
@@ -20,7 +20,7 @@ inline void push_idle_machine(machine* m) noexcept {
   sched.idle_machine_count.store_relaxed(sched.idle_machine_count.load_relaxed() + 1);
 }
 
-// The one that fell asleep last; null if there is none.
+// Takes the machine that went idle last; null if there is none.
 inline machine* pop_idle_machine() noexcept {
   machine* m = sched.idle_machines;
   if (m == nullptr) return nullptr;
@@ -29,7 +29,7 @@ inline machine* pop_idle_machine() noexcept {
   return m;
 }
 
-// False: somebody has taken it, and is about to wake it.
+// False if another thread has taken the machine already and is about to wake it.
 inline bool remove_idle_machine(machine* m) noexcept {
   machine** link = &sched.idle_machines;
   while (*link != nullptr && *link != m) link = &(*link)->next_idle;

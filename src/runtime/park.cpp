@@ -1,9 +1,8 @@
-// A goroutine waits, and goes on: park and ready, and yield between them. From Go's gopark, goready
-// and Gosched.
+// How a goroutine waits and goes on: park, ready and yield. From Go's gopark, goready and Gosched.
 //
-// The fast way is one switch, from the goroutine that parks to the next one of this processor. What
-// must happen after the context is saved travels in the machine's after_switch, and the side that
-// is switched to does it first.
+// The fast path is one switch, from the parking goroutine to the next one of the same processor. An
+// action that must follow the saving of the context travels in the machine's after_switch. The side
+// that is switched to performs it first.
 #include "runtime/enter.hpp"
 #include "runtime/sched_state.hpp"
 #include "runtime/scheduler.hpp"
@@ -19,7 +18,7 @@ namespace {
 
 void release_lock(goroutine*, void* lock) noexcept { static_cast<detail::lock*>(lock)->release(); }
 
-// For who only wants to be queued again: as if it had parked and was made ready at once.
+// For a yield: as if the goroutine had parked and was made ready at once.
 void push_last(goroutine* g, void*) noexcept {
   g->status.transition(parts::status::waiting, parts::status::runnable);
   run_last(g);
@@ -68,7 +67,7 @@ void ready(goroutine* g) noexcept {
 
 namespace {
 
-// Foreign threads go on by themselves; returns the others.
+// Wakes foreign threads, and returns the goroutines that must be queued.
 goroutine_list make_runnable(goroutine_list&& woken) noexcept {
   goroutine_list batch;
   while (goroutine* g = woken.pop_front()) {
@@ -112,9 +111,10 @@ void ready_from_outside(goroutine* g) noexcept {
   }
 }
 
-// The goroutine goes through the global queue also when nobody else is there. Its own processor's
-// queue comes first, as in Go; when that is empty, queueing it and picking the first of the global
-// queue is one step if it is alone there, and else the slow way's business, which takes a batch.
+// The goroutine passes through the global queue even if that is empty. Its processor's own queue
+// comes first, as in Go. When that is empty and the goroutine would be alone in the global queue,
+// queueing it and taking it is one step. Otherwise the slow path takes a batch from the global
+// queue.
 [[gnu::noinline]] void yield() noexcept {
   machine* m = current_machine();
   goroutine* g = m->g;

@@ -1,13 +1,13 @@
-// Waiting for events and for the next timer when there is nothing to run: one machine, the poller,
-// sleeps until a descriptor is ready or the earliest of all processors' timers is due; the others
-// sleep until they are woken. From the end of Go's findRunnable.
+// Waiting for events and for the next timer when there is nothing to run. One machine, the poller,
+// sleeps until a descriptor is ready or the earliest timer of all processors is due. The other
+// machines sleep until they are woken. From the end of Go's findRunnable.
 //
-// Events are looked for, without waiting, also by who runs out of work of its own, and by sysmon
-// when nobody has for 10 ms. Who looks and finds is faster than a poller that has to wake first,
-// which the kernel would wake for each of these events in vain. So as long as others find events by
-// looking, the poller dozes: it sleeps among the idle machines, where work for it may wake it, for
-// 50 us and then for longer and longer, but never for more than 0.8 ms or beyond a timer. When
-// nobody has found any meanwhile, or all the others have gone idle, it sleeps in the kernel again.
+// A machine that runs out of local work polls too, without waiting, and so does sysmon when no
+// machine has polled for 10 ms. A running machine that polls finds events sooner than a sleeping
+// poller, which the kernel would wake for nothing. So while other machines find events, the poller
+// dozes: it sleeps among the idle machines, where work may wake it, for 50 us and then longer and
+// longer, but never for more than 0.8 ms or beyond a timer. It sleeps in the kernel again when no
+// machine has found events meanwhile, or when all others have gone idle.
 #include "platform/decisions.hpp"
 #include "platform/poller.hpp"
 #include "runtime/idle.hpp"
@@ -31,18 +31,19 @@ std::int64_t earliest_timer() noexcept {
 
 namespace {
 
-// Who has nothing to run while others do, and events come thick and fast, looks for them so many
-// times more before it gives its processor up: 10 us in all, what sleeping and being woken costs.
+// A machine that has nothing to run while events are frequent polls this many more times before it
+// gives its processor up. That takes 10 us, about the price of sleeping and being woken.
 constexpr int further_looks = 16;
 constexpr int pauses_between_looks = 20;
 constexpr std::int64_t shortest_doze_ns = 50'000;
-constexpr std::int64_t longest_doze_ns = 800'000;  // so late an event may be noticed
+constexpr std::int64_t longest_doze_ns = 800'000;  // an event is noticed at most this late
 
-// Says how long the poller sleeps; returns how long it may.
+// Publishes until when the poller sleeps; returns until when it may.
 std::int64_t publish_sleep(std::int64_t until_ns) noexcept {
   sched.poll_until_ns.store_relaxed(until_ns);
   detail::heavy_barrier("PL-1");
-  // PL-1: who armed an earlier timer before this either saw us and wakes us, or is seen here.
+  // PL-1: a thread that has armed an earlier timer saw the sleep and wakes the poller, or its timer
+  // is seen here.
   return std::min(until_ns, earliest_timer());
 }
 
@@ -51,7 +52,7 @@ void stop_being_poller() noexcept {
   sched.poller.give_back();
 }
 
-// Who has become runnable meanwhile.
+// Returns the goroutines that have become runnable.
 goroutine_list sleep_as_poller() noexcept {
   platform::wait_for_events(publish_sleep(earliest_timer()));
   goroutine_list woken = look_at_all_sets();
@@ -59,7 +60,7 @@ goroutine_list sleep_as_poller() noexcept {
   return woken;
 }
 
-// On a machine that has nothing to run.
+// Polls on a machine that has nothing to run.
 goroutine_list find_events(machine* m) noexcept {
   if (!is_anything_watched()) return {};
   goroutine_list woken = look_at_sets(m);
@@ -71,7 +72,7 @@ goroutine_list find_events(machine* m) noexcept {
 
 }  // namespace
 
-// Flat, for it returns after a system call: platform/system_call.hpp.
+// Flat, because it returns after a system call: platform/system_call.hpp.
 [[gnu::flatten]] goroutine* poll_now(machine* m) noexcept {
   goroutine_list woken = find_events(m);
   return woken.is_empty() ? nullptr : ready_all_to_run_first(std::move(woken));
@@ -79,8 +80,8 @@ goroutine_list find_events(machine* m) noexcept {
 
 namespace {
 
-// Have goroutines that run on other processors anything to do with events? Some were found since
-// this was asked last.
+// Are more events likely? True if events were found since the last call while goroutines run on
+// other processors.
 bool are_events_likely(machine* m) noexcept {
   const std::uint32_t finds = sched.finds.load_relaxed();
   if (std::exchange(m->seen_finds, finds) == finds || !is_anything_watched()) return false;
@@ -116,13 +117,13 @@ void see_to_polling() noexcept {
 
 namespace {
 
-// Since this was asked last on this machine, have others found events by looking for some?
+// Have other machines found events since this machine last asked?
 bool have_others_found_events(machine* m) noexcept {
   const std::uint32_t others = sched.finds.load_relaxed() - m->finds;
   return std::exchange(m->others_finds, others) != others;
 }
 
-// False: the poller does not doze.
+// False if the poller does not doze.
 bool wake_dozing_poller() noexcept {
   sched.lock.acquire();
   machine* m = sched.dozing_poller.load_relaxed();  // changed under the lock
@@ -139,7 +140,7 @@ void lie_down_dozing(machine* m) noexcept {
   sched.dozing_poller.store_relaxed(m);
 }
 
-// False: somebody has taken it from among the idle machines, and is about to wake it.
+// False if another thread has taken the machine from the idle ones and is about to wake it.
 bool get_up(machine* m, bool was_woken) noexcept {
   detail::lock_guard guard(sched.lock);
   sched.dozing_poller.store_relaxed(nullptr);
@@ -148,14 +149,14 @@ bool get_up(machine* m, bool was_woken) noexcept {
 
 enum class doze_end : std::uint8_t {
   at_deadline,
-  called,  // to look for itself
-  needed,  // it was given a processor, or is to end
+  called,  // woken to poll
+  needed,  // it was given a processor, or must end
 };
 
 doze_end doze_once(machine* m, std::int64_t until_ns) noexcept {
   lie_down_dozing(m);
   const std::int64_t deadline_ns = publish_sleep(until_ns);
-  // Who goes idle last of all, after this, finds us dozing: it takes the lock as well.
+  // The last machine to go idle after this finds the dozing poller, because it takes the lock too.
   const bool was_woken = m->note.sleep(is_everybody_idle() ? 0 : deadline_ns);
   if (get_up(m, was_woken)) return doze_end::at_deadline;
   if (!was_woken) m->note.sleep();
@@ -163,7 +164,7 @@ doze_end doze_once(machine* m, std::int64_t until_ns) noexcept {
   return m->next_p == nullptr && !m->ends ? doze_end::called : doze_end::needed;
 }
 
-// Dozes as long as others find events. False: it is needed elsewhere.
+// Dozes while other machines find events. False if the machine is needed elsewhere.
 bool doze(machine* m) noexcept {
   look_counts looks;
   are_any_neglected(looks);
@@ -182,13 +183,13 @@ bool doze(machine* m) noexcept {
 bool sleep_until_needed(machine* m) noexcept {
   const std::int64_t until = earliest_timer();
   if (sched.gate.is_halted() || (until == never && !is_anything_watched())) return stop_m(m);
-  // In reserve (WG-3): others are busy, and look for events when they have nothing else to do; if
-  // that is late, or a timer is, sysmon sees to it.
+  // In reserve (WG-3): other machines are busy, and poll when they run out of work. If that or a
+  // timer is late, sysmon acts.
   if (sched.gate.available() == 0) return stop_m(m);
   const bool may_doze = have_others_found_events(m) && !is_everybody_idle();
   if (!sched.poller.try_take()) {
-    timer_armed(until);                             // the one that polls may not know of ours
-    if (is_everybody_idle()) wake_dozing_poller();  // nobody looks for events any more
+    timer_armed(until);                             // the poller may not know this timer
+    if (is_everybody_idle()) wake_dozing_poller();  // no other machine polls any more
     return stop_m(m);
   }
   if (may_doze && !doze(m)) {

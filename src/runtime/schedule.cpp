@@ -1,5 +1,5 @@
-// The loop of a machine, on its own stack: what goroutines can't hand over directly comes back
-// here. From Go's schedule and execute.
+// The loop of a machine, on its own stack. A goroutine that cannot switch directly to the next one
+// comes back here. From Go's schedule and execute.
 #include "runtime/sched_state.hpp"
 #include "runtime/scheduler.hpp"
 #include "runtime/switch.hpp"
@@ -10,9 +10,10 @@ namespace sley::rt {
 
 namespace {
 
-// What a goroutine needs before it can run. False: it does not run here and now.
+// Provides what the goroutine needs before it can run. False if it does not run on this machine
+// now.
 bool see_to(machine* m, goroutine* g) noexcept {
-  // TR-1: sysmon is done with it in a moment.
+  // TR-1: sysmon finishes trimming it in a moment.
   while ((g->needs.load_acquire("TR-1") & being_trimmed) != 0) platform::yield_thread();
   if (waits_on_its_thread(g)) {
     give_turn(m, g);
@@ -35,7 +36,7 @@ bool see_to(machine* m, goroutine* g) noexcept {
 
 void schedule(machine* m) noexcept {
   while (!m->ends) {
-    // Its goroutine has given its processor away, or ended with its thread.
+    // Its goroutine has handed the processor over, or has ended with its thread.
     if (m->p == nullptr) {
       if (!stop_m(m)) return;
       begin_slice(m->p);

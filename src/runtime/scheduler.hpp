@@ -1,9 +1,9 @@
 // The scheduler's table of contents: its verbs in the order of a goroutine's life, each with the
-// file that defines it. What they promise is said here; how, there.
+// file that defines it. This header says what a verb promises; the file says how.
 //
-// Where they may be called: [user] from user code, they enter the runtime themselves; [inside]
-// between enter() and leave(); [own stack] on a machine's own stack. All are noexcept unless they
-// say so, and none allocates through malloc.
+// Allowed callers: [user] user code, the verb enters the runtime itself; [inside] between enter()
+// and leave(); [own stack] a machine on its own stack. All are noexcept unless they say otherwise,
+// and none calls malloc.
 #pragma once
 
 #include <sley/detail/lock.hpp>
@@ -23,79 +23,80 @@ machine* enter() noexcept;
 void leave() noexcept;
 
 // ---- blocking.cpp: calls that announce that they may block ----
-// The call goes on, but its announcement is over. False: there is something to attend to. [user]
+// Ends the announcement while the call goes on. False: the border has reasons to attend to. [user]
 [[nodiscard]] bool leave_call(machine* m) noexcept;
 
 // ---- boot.cpp: before the first goroutine ----
-void boot() noexcept;  // any thread; once, the others wait for it
+void boot() noexcept;  // any thread; runs once, and other callers wait for it
 
 // ---- foreign.cpp: threads that the runtime did not make ----
-machine* adopt_foreign_thread() noexcept;  // the calling thread gets a machine of its own
-// The main goroutine on the calling thread. [user] throws std::bad_alloc
+machine* adopt_foreign_thread() noexcept;  // gives the calling thread a machine of its own
+// Runs the main goroutine on the calling thread. [user] Throws std::bad_alloc.
 void run_here(const detail::task_type& type, void* callable);
 
 // ---- spawn.cpp: a goroutine begins ----
-// A record in status idle that has its task and id becomes a runnable goroutine. [inside]
+// Makes a record in status idle, with its task and id, a runnable goroutine. [inside]
 void start(machine* m, goroutine* g) noexcept;
 // Queues a runnable goroutine so that it runs next on this machine's processor. [inside]
 void run_next(machine* m, goroutine* g) noexcept;
-// Queues it behind those of the machine's processor. [inside] the holder of p
+// Queues a runnable goroutine at the end of p's queue. [inside] by the holder of p
 void run_after_those_here(processor* p, goroutine* g) noexcept;
-// Queues it behind everybody. [inside, or a thread without a machine]
+// Queues a runnable goroutine at the end of the global queue. [inside, or without a machine]
 void run_last(goroutine* g) noexcept;
 
 // ---- wake.cpp: which machines run ----
-void wake_if_needed() noexcept;  // [inside] after work was published
+void wake_if_needed() noexcept;  // [inside] after publishing work
 void wake_p() noexcept;          // [inside] starts one searching machine, if one is wanted
-// Sleeps without a processor; has one after, unless it returns that the thread is to end.
-// [own stack]
+// Puts the machine to sleep until it has a processor. False: the thread must end. [own stack]
 [[nodiscard]] bool stop_m(machine* m) noexcept;
-// It was taken from among the idle machines, and is awake. As stop_m.
+// As stop_m, for a machine that was taken from the idle ones and is awake.
 [[nodiscard]] bool start_again(machine* m) noexcept;
-// The machine gives its processor to the idle ones and stops searching; it must look at all queues
-// once more, unless this returns that the scheduler is halted. [own stack]
+// Makes the machine's processor idle and stops its search. The machine must look at all queues once
+// more, unless this returns true: the scheduler is halted. [own stack]
 [[nodiscard]] bool give_up_p(machine* m) noexcept;
-// A machine without a processor takes an idle one, to search. False if there is none. [own stack]
+// A machine without a processor takes an idle one and searches. False if there is none. [own stack]
 bool take_up_search(machine* m) noexcept;
 
 // ---- hand_off.cpp: a processor goes from one machine to another ----
 void acquire_p(machine* m, processor* p) noexcept;
-processor* release_p(machine* m) noexcept;  // in the caller's hand then
-// Finds somebody for a processor in the caller's hand, or makes it idle. Never waits.
+processor* release_p(machine* m) noexcept;  // the caller has the processor in hand then
+// Gives a processor in the caller's hand to an idle machine, or makes it idle. Never waits.
 void hand_off_p(processor* p) noexcept;
-// For who has none: takes an idle one, best the one it had before. False if there is none.
+// A machine without a processor takes an idle one, preferably its last. False if there is none.
 [[nodiscard]] bool take_idle_p(machine* m) noexcept;
-void regain_p(machine* m, bool may_move) noexcept;  // the goroutine perhaps waits for its turn
-// Is there anything that would run if this processor's goroutine stopped?
+// Gets a processor for a machine that has lost its own. Its goroutine may have to wait for its
+// turn.
+void regain_p(machine* m, bool may_move) noexcept;
+// Would another goroutine run if this processor's goroutine stopped?
 bool is_work_waiting(const processor* p) noexcept;
 
-// ---- turn.cpp: goroutines that can't leave their thread ----
+// ---- turn.cpp: goroutines that cannot leave their thread ----
 // The running goroutine waits for its next turn on its own thread. [inside]
 void wait_for_turn(machine* m) noexcept;
-// It waits to be made ready, likewise. [inside]
+// The running goroutine parks on its own thread. [inside]
 void park_thread(machine* m, wait_reason reason, void (*action)(goroutine*, void*) noexcept,
                  void* arg) noexcept;
-// A foreign thread that waits in park_thread() goes on.
+// Wakes a foreign thread from park_thread().
 void wake_foreign(goroutine* g) noexcept;
-// A machine has picked a goroutine whose own machine waits: that one gets the processor. [own
-// stack]
+// A machine has picked a goroutine whose own machine waits: hands its processor to that machine.
+// [own stack]
 void give_turn(machine* m, goroutine* g) noexcept;
 bool waits_on_its_thread(const goroutine* g) noexcept;
-// Those that were interrupted in user code go on without a processor.
+// Lets goroutines that were interrupted in user code go on without a processor.
 void release_interrupted() noexcept;
 
 // ---- schedule.cpp: the loop of a machine ----
-void schedule(machine* m) noexcept;  // [own stack] returns when the thread is to end
+void schedule(machine* m) noexcept;  // [own stack] returns when the thread must end
 
 // ---- find_runnable.cpp: what runs next ----
 struct pick {
   goroutine* g;         // null: the machine ends
-  bool inherits_slice;  // it goes on in the time slice of the one before
+  bool inherits_slice;  // the goroutine runs in the time slice of the one before it
 };
-pick find_runnable(machine* m) noexcept;  // [own stack] waits until there is something
-// The fast way. Without a goroutine: nothing is queued here (`is_idle`), or there is other
-// business, and the slow way must be gone. A goroutine that has not begun yet gets `warm`, if that
-// is given and of the right size, instead of a stack from the pool. [inside]
+pick find_runnable(machine* m) noexcept;  // [own stack] waits until there is a goroutine to run
+// The fast path. If the goroutine is null, the local queues are empty (`is_idle`) or something
+// needs attention; the caller must take the slow path. A goroutine that has not begun gets `warm`,
+// if it is given and of the right size, instead of a stack from the pool. [inside]
 struct local_pick {
   goroutine* g;
   bool is_idle;
@@ -107,32 +108,33 @@ bool is_anything_queued() noexcept;
 goroutine* steal_work(machine* m, bool& ran_timers) noexcept;  // [own stack]
 
 // ---- stacks.cpp: a goroutine gets its stack, and gives it back ----
-bool bind_stack(machine* m, goroutine* g) noexcept;  // [inside] false: it waits for memory
-// One that the processor has at hand. False: there is none, or it must have a size of its own.
+bool bind_stack(machine* m, goroutine* g) noexcept;  // [inside] false: g waits for memory
+// Binds a stack from the processor's cache. False if the cache is empty or g needs another size.
 bool bind_cached_stack(machine* m, goroutine* g) noexcept;
-// For the next goroutine of this processor; the caller may still be on it. False: others wait for
-// one, or it has a size of its own, so give it once it is left. [inside]
+// Keeps s for the next goroutine of this processor; the caller may still be on s. False if
+// goroutines wait for a stack or s has a size of its own: give_stack() it after leaving it.
+// [inside]
 [[nodiscard]] bool keep_stack(machine* m, parts::stack* s) noexcept;
-void give_stack(parts::stack* s) noexcept;  // [inside] nobody is on it
-void flush_stacks(processor* p) noexcept;   // its free stacks go where all find them. [inside]
-// One of those that wait for a stack tries again, if one is free. [inside, or sysmon]
+void give_stack(parts::stack* s) noexcept;  // [inside] no thread is on s
+void flush_stacks(processor* p) noexcept;   // moves p's free stacks to the shared pool. [inside]
+// Makes one goroutine that waits for a stack runnable, if a stack is free. [inside, or sysmon]
 void help_stackless() noexcept;
 
 // ---- park.cpp: a goroutine waits, and goes on ----
 using after_switch_action = void (*)(goroutine* g, void* arg) noexcept;
-// Stops the calling goroutine until ready(). `action(g, arg)` runs once its context is saved: only
-// then may it become visible to who makes it ready. [inside; perhaps on another machine after]
+// Stops the calling goroutine until ready(). `action(g, arg)` runs after the context is saved; only
+// then may a waker see the goroutine. [inside; it may return on another machine]
 void park(wait_reason reason, after_switch_action action, void* arg) noexcept;
-// The same; the action is to release the lock, under which its wakers find it.
+// As park(); the action releases the lock under which wakers find the goroutine.
 void park_and_release(wait_reason reason, detail::lock& held) noexcept;
 void ready(goroutine* g) noexcept;                // [inside] by the one waker that claimed it
 void ready_all(goroutine_list&& woken) noexcept;  // in their order; also by sysmon
-// The same, for one that has nothing to run: returns the first, if any, which nobody else is woken
-// for.
+// As ready_all(), for a machine that has nothing to run: returns the first goroutine, for which no
+// other machine is woken, or null.
 goroutine* ready_all_to_run_first(goroutine_list&& woken) noexcept;  // [inside]
-void ready_from_outside(goroutine* g) noexcept;  // the same, for a thread without a machine
-void yield() noexcept;                           // [inside] to the back of the global queue
-// The running goroutine, which has no processor, goes behind everybody and off this thread.
+void ready_from_outside(goroutine* g) noexcept;  // as ready(), for a thread without a machine
+void yield() noexcept;                           // [inside] to the end of the global queue
+// The running goroutine has no processor: it leaves this thread for the end of the global queue.
 void yield_without_p(machine* m) noexcept;  // [inside]
 
 // ---- exit.cpp: a goroutine ends ----
@@ -148,32 +150,32 @@ void pause() noexcept;   // [inside] machines stop when they next enter the runt
 void resume() noexcept;  // [inside]
 
 // ---- poll.cpp: waiting for events and the next timer ----
-// Sleeps until there is something to run or to look for, as the poller or among the idle machines.
-// False: the thread is to end. Else it has a processor. [own stack, no processor]
+// Sleeps until the machine is needed, as the poller or among the idle machines. True: the machine
+// has a processor. False: the thread must end. [own stack, no processor]
 [[nodiscard]] bool sleep_until_needed(machine* m) noexcept;
-// Without waiting. One that has become runnable, to run next; null: none. [inside]
+// Polls without waiting. Returns a goroutine to run next, or null. [inside]
 goroutine* poll_now(machine* m) noexcept;
-// There was nothing to run. True: there may be now, for a searching machine has looked a little
-// longer, as events are likely. [inside]
+// A searching machine that found nothing polls a little longer if events are likely. True: there
+// may be something to run now. [inside]
 bool look_on(machine* m) noexcept;
 void poll_if_late(std::int64_t now_ns) noexcept;  // [sysmon]
-// There are descriptors, and nobody waits for their events. Any thread.
+// Descriptors are watched and no machine is the poller. Any thread.
 bool is_poller_missing() noexcept;
-// Somebody will wait for events, or look for them. [inside] by who has just stopped, or given a
-// processor up, without looking for work.
+// Ensures that a machine polls. [inside] by a thread that has stopped, or given a processor up,
+// without looking for work.
 void see_to_polling() noexcept;
-// After arming one that is first of its heap; `never`: there is none. [inside]
+// After arming the first timer of a heap; `never`: no timer. [inside]
 void timer_armed(std::int64_t when_ns) noexcept;
 std::int64_t earliest_timer() noexcept;  // of all processors; `never` if there is none
 
 // ---- threads.cpp: where threads come from, and where they end ----
 void start_template_thread() noexcept;  // at boot
-// One more is to come, unless as many as `most` are on their way; close to the limit no two at the
-// same time. No waiting, no lock of libc.
+// Requests one more thread, unless `most` are to be made already; near the thread limit one at a
+// time. Neither waits nor takes a lock of libc.
 void request_threads(std::uint32_t most = 1) noexcept;
-void retire_threads(std::uint32_t count) noexcept;  // [sysmon] as many idle ones end
+void retire_threads(std::uint32_t count) noexcept;  // [sysmon] ends this many idle threads
 
-// ---- sysmon.cpp, retake.cpp, preempt.cpp: nobody stalls the others ----
+// ---- sysmon.cpp, retake.cpp, preempt.cpp: no goroutine stalls the others ----
 void start_sysmon() noexcept;  // at boot
 void wake_sysmon() noexcept;   // any thread, also in a signal handler
 

@@ -1,4 +1,4 @@
-// A goroutine begins: a record with a task, queued. From Go's newproc and runqput.
+// Starts a goroutine: fills a record with the task and queues it. From Go's newproc and runqput.
 #include <sley/go.hpp>
 
 #include "runtime/enter.hpp"
@@ -73,7 +73,7 @@ void start(machine* m, goroutine* g) noexcept {
 
 namespace {
 
-// The local queue is full: its older half goes to the global queue in one batch, with g behind it.
+// The local queue is full: moves its older half and g to the global queue in one batch.
 bool spill(processor* p, goroutine* g) noexcept {
   goroutine* older[decltype(p->queue)::half];
   const std::uint32_t n = p->queue.take_half(older);

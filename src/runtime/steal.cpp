@@ -1,4 +1,4 @@
-// Work from other processors' queues. From Go's stealWork and runqgrab.
+// Steals work from the queues of other processors. From Go's stealWork and runqgrab.
 #include "platform/decisions.hpp"
 #include "runtime/sched_state.hpp"
 #include "runtime/scheduler.hpp"
@@ -8,9 +8,8 @@ namespace sley::rt {
 namespace {
 
 constexpr int rounds = 4;
-// A goroutine in the next slot is about to run, unless its processor computes for long: give it
-// that much time before taking it away, or pairs that wake each other would be torn apart all the
-// time.
+// A goroutine in a next slot usually runs at once. A thief waits this long before it takes it, so
+// that pairs of goroutines that wake each other are not torn apart.
 constexpr std::int64_t next_slot_grace_ns = 20'000;
 
 goroutine* steal_next(processor* victim) noexcept {
@@ -22,7 +21,8 @@ goroutine* steal_next(processor* victim) noexcept {
 goroutine* steal_from(processor* p, processor* victim, bool last_round, bool& ran_timers) noexcept {
   if (last_round && run_due_timers(victim)) {
     ran_timers = true;
-    // What became runnable went to our own queue, which stealing requires to be empty.
+    // The goroutines that became runnable are in the thief's own queue, which must be empty to
+    // steal.
     if (goroutine* g = p->next.take()) return g;
     if (goroutine* g = p->queue.pop()) return g;
   }

@@ -1,8 +1,8 @@
-// Goroutines that can't leave their thread when they stop: locked ones, those that were stopped at
-// the border or in the middle of user code, and those inside blocking(). The thread itself waits,
-// on its machine's note, on whatever stack it is; the goroutine is queued like any other. The
-// machine that picks it hands its processor to that thread and stops. From Go's stoplockedm and
-// startlockedm.
+// Goroutines that cannot leave their thread when they stop: locked ones, goroutines that were
+// stopped at the border or in the middle of user code, and goroutines inside blocking(). The thread
+// itself waits, on its machine's note and on its present stack, and the goroutine is queued like
+// any other. The machine that picks it hands its processor to that thread and stops. From Go's
+// stoplockedm and startlockedm.
 #include "base/check.hpp"
 #include "platform/os.hpp"
 #include "runtime/sched_state.hpp"
@@ -12,7 +12,7 @@
 namespace sley::rt {
 
 bool waits_on_its_thread(const goroutine* g) noexcept {
-  return (g->needs.load_relaxed() & needs_machine) != 0;  // whoever sees g on a queue sees it
+  return (g->needs.load_relaxed() & needs_machine) != 0;  // set before g is queued
 }
 
 void bind_to_thread(machine* m, goroutine* g) noexcept {
@@ -23,11 +23,11 @@ void bind_to_thread(machine* m, goroutine* g) noexcept {
 void sleep_until_turn(machine* m, goroutine* g) noexcept {
   m->note.sleep();
   m->note.clear();
-  // TR-1: sysmon may have taken it for one that is parked on a stack of its own.
+  // TR-1: sysmon may be trimming g, because it saw g waiting before g was bound to the thread.
   while ((g->needs.load_acquire("TR-1") & being_trimmed) != 0) platform::yield_thread();
   g->needs.and_acq_rel(static_cast<std::uint8_t>(~needs_machine), "TR-1");
   g->status.transition(parts::status::runnable, parts::status::running);
-  if (m->next_p == nullptr) return;  // release_interrupted() has said that it has none
+  if (m->next_p == nullptr) return;  // release_interrupted() woke it, without a processor
   acquire_p(m, m->next_p);
   m->border.lower(parts::border::preempt);  // the slice that was to end has ended
   count(m->p->figures.switches);
@@ -54,7 +54,7 @@ void park_thread(machine* m, wait_reason reason, after_switch_action action, voi
   if (!m->is_foreign) bind_to_thread(m, g);
   g->status.transition(parts::status::running, parts::status::waiting);
   m->waits.store_relaxed(true);
-  // Whoever makes it ready from now on finds its thread asleep, or about to: a wake may come first.
+  // From now on a waker finds the thread asleep or about to sleep. The wake may come first.
   if (m->is_foreign) {
     sched.foreign_parks.add_relaxed(1);
     action(g, arg);

@@ -1,5 +1,5 @@
-// Which machines run: waking one when work comes, and going to sleep when there is none. From Go's
-// wakep, startm and stopm; who must be woken when is decided by parts/wake_gate.hpp.
+// Wakes a machine when work is submitted, and puts a machine to sleep when there is none. From Go's
+// wakep, startm and stopm. parts/wake_gate.hpp decides whether a machine must be woken.
 #include "runtime/idle.hpp"
 #include "runtime/scheduler.hpp"
 
@@ -7,15 +7,16 @@ namespace sley::rt {
 
 namespace {
 
-// No machine sleeps, and a new one is on its way, which will look at all queues (TH-1).
+// No machine sleeps, and a requested thread is on its way, which will look at all queues (TH-1).
 bool is_thread_coming() noexcept {
   return sched.thread_requests.is_any_coming() && sched.idle_machine_count.load_relaxed() == 0;
 }
 
-// There is an idle processor and no machine for it. If a goroutine in line has a thread of its own
-// waiting, that is the machine; else a new one is asked for, which takes an idle
-// processor when it comes. Nobody holds the processor meanwhile: who makes threads may have to wait
-// for a lock of libc, and its holder for a processor. True if more may be woken.
+// There is an idle processor and no idle machine for it. If the thread of a queued goroutine waits
+// for its turn, that thread's machine gets the processor. Otherwise a thread is requested, which
+// takes an idle processor when it arrives. The processor stays idle meanwhile: the thread that
+// makes threads may block on a lock of libc whose holder needs a processor. True if more machines
+// may be woken.
 bool manage_without_machine(processor* p) noexcept {
   if (goroutine* g = sched.queue.pop_first(waits_on_its_thread)) {
     g->bound_to->next_p = p;
@@ -25,7 +26,7 @@ bool manage_without_machine(processor* p) noexcept {
   {
     detail::lock_guard guard(sched.lock);
     push_idle(p);
-    static_cast<void>(sched.gate.go_idle(true));  // TH-1: the new thread looks again
+    static_cast<void>(sched.gate.go_idle(true));  // TH-1: the new thread looks at all queues
   }
   request_threads();
   return false;
@@ -65,7 +66,7 @@ bool give_up_p(machine* m) noexcept {
   push_idle(p);
   const bool is_halted = sched.gate.go_idle(was_searching);
   sched.lock.release();
-  detail::heavy_barrier("WG-1");  // WG-1: between saying so and looking once more
+  detail::heavy_barrier("WG-1");  // WG-1: between going idle and the last look
   if (__builtin_expect(sched.stackless_count.load_relaxed() != 0, 0)) help_stackless();  // SK-1
   return is_halted;
 }
