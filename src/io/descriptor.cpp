@@ -63,10 +63,14 @@ void throw_io_error(const std::error_code& error, const char* operation) {
   throw std::system_error(error, operation);
 }
 
+// Nothing is duplicated and closed on the way: closing any descriptor of a file takes all record
+// locks of the process on it (fcntl(2)).
 descriptor::descriptor(int fd, io_kind kind, std::error_code& error) noexcept : kind_(kind) {
   int number = ENOMEM;
   rt::enter();
-  watched_ = kind == io_kind::regular ? rt::hold(fd) : rt::watch(fd, number);
+  if (kind != io_kind::regular) watched_ = rt::watch(fd, number);
+  if (watched_ == nullptr && kind == io_kind::device && number == EPERM) kind_ = io_kind::regular;
+  if (kind_ == io_kind::regular) watched_ = rt::hold(fd);
   rt::leave();
   if (watched_ != nullptr) return;
   if (kind != io_kind::borrowed) ::close(fd);

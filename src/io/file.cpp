@@ -55,17 +55,10 @@ io_kind kind_of(int fd, std::error_code& error) noexcept {
   }
 }
 
-// Not every device can be waited for (/dev/null): such a one is a file, by a duplicate.
+// Not every device can be waited for (/dev/null): such a one is a file.
 descriptor take_over_device(int fd, std::error_code& error) noexcept {
-  const long spare = io::attempt([](int f) { return ::fcntl(f, F_DUPFD_CLOEXEC, 0); }, fd);
   descriptor d(fd, io_kind::device, error);
-  if (error == std::errc::operation_not_permitted) {
-    error.clear();
-    if (!io::is_success(spare, error)) return {};
-    return {static_cast<int>(spare), io_kind::regular, error};
-  }
-  if (spare >= 0) ::close(static_cast<int>(spare));
-  if (!error) io::make_non_blocking(fd, error);
+  if (!error && d.kind() == io_kind::device) io::make_non_blocking(fd, error);
   return d;
 }
 

@@ -39,7 +39,7 @@ enum class io_kind : unsigned char {
   tcp_socket,      // with TCP_INQ, where the kernel has it: a read tells how much is left
   message_socket,  // listeners too
   pipe,
-  device,    // terminals and others that can be waited for
+  device,    // terminals and others that can be waited for; such a one that can't is `regular`
   regular,   // what can't
   borrowed,  // somebody else's, who closes it
 };
@@ -49,7 +49,7 @@ enum class io_kind : unsigned char {
 class SLEY_API descriptor {
  public:
   descriptor() noexcept = default;
-  // Takes the descriptor over, whatever comes of it.
+  // Takes the descriptor over, whatever comes of it: it is closed on errors, unless it is borrowed.
   descriptor(int fd, io_kind kind, std::error_code& error) noexcept;
   descriptor(descriptor&& other) noexcept
       : watched_(std::exchange(other.watched_, nullptr)), kind_(other.kind_) {}
