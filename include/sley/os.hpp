@@ -170,7 +170,8 @@ class SLEY_API exit_status {
   int signal() const noexcept;        // then; else 0
   bool core_dumped() const noexcept;  // likewise
   bool success() const noexcept { return exited() && code() == 0; }
-  std::string to_string() const;  // "exit status 1", "signal 9", "signal 6 (core dumped)"
+  // "exit status 1", "signal 9", "signal 6 (core dumped)"; "unknown end" if another has its status
+  std::string to_string() const;
 
   friend bool operator==(const exit_status&, const exit_status&) noexcept = default;
 
@@ -179,18 +180,28 @@ class SLEY_API exit_status {
   int value_ = 0;
 };
 
-// A process that this one has started. A goroutine waits for its end, by pidfd_open(2), so it never
-// stays a zombie, whether anybody else waits or not, as long as goroutines run. Destroying this
+// A process that this one has started. A goroutine waits for its end, by a pidfd that the process
+// has from its first moment, so it never stays a zombie as long as goroutines run. Destroying this
 // leaves the process alone. Any thread and goroutine may use it, any number at a time.
 //
-// Whoever reaps all children (wait(-1), SIGCHLD ignored) takes the status away: no_child_process.
+// A program that ignores SIGCHLD (also by its parent's doing, or SA_NOCLDWAIT), or waits for all
+// children (wait(2)), loses how they end. All else works: the wait lasts until the process has
+// ended and then fails with no_child_process.
 class SLEY_API process {
  public:
   process() noexcept = default;
-  // As posix_spawn(3), an announced blocking call. The process gets the three standard streams and
-  // no other descriptor of this library; no signal is blocked, those that this process handles have
-  // their default action, those that it ignores stay ignored. Throws std::system_error that names
-  // the program; what execve(2) reports is among its errors.
+  // As posix_spawn(3). Parks until the program runs; processes are started one after the other. The
+  // process gets the three standard streams and no other descriptor of this library; no signal is
+  // blocked, those that this process handles have their default action, those that it ignores stay
+  // ignored. Throws std::system_error that names the program; what execve(2) reports is among its
+  // errors, and invalid_argument for a text of the command with a zero byte inside, which the
+  // message shows.
+  //
+  // It is started by a thread that lives as long as this process, so a program that asks for a
+  // signal at the end of its parent, which is a thread to the kernel (PR_SET_PDEATHSIG of
+  // prctl(2)), gets it at the end of this process. A goroutine that is locked to its thread starts
+  // it from there, and a foreign thread does so as well, with that thread's namespaces and CPUs;
+  // the call then blocks, announced, and that thread is the parent.
   static process start(const command& what);
   static process start(const command& what, std::error_code& error);
 

@@ -3,7 +3,7 @@
 #include <sley/os.hpp>
 #include <sley/sync.hpp>
 
-#include "io/socket.hpp"
+#include "io/launch.hpp"
 
 #include <algorithm>
 #include <array>
@@ -111,7 +111,7 @@ run_result run(const command& what, const run_limits& limits, std::error_code& e
 run_result run(const command& what, const run_limits& limits) {
   std::error_code error;
   run_result result = run(what, limits, error);
-  if (error) throw detail::failed(error, "sley: run", what.program);
+  if (error) throw start_failed(error, "sley: run", what);
   return result;
 }
 

@@ -53,6 +53,14 @@
 #define SLEY_BOTTOM_FRAME
 #endif
 
+// For code that no sanitizer may know of: that of a child which shares this process's memory and
+// never returns.
+#ifdef __clang__
+#define SLEY_UNINSTRUMENTED __attribute__((disable_sanitizer_instrumentation))
+#else
+#define SLEY_UNINSTRUMENTED __attribute__((no_sanitize("address", "thread", "undefined")))
+#endif
+
 namespace sley::platform {
 
 // May a signal come while the handler of another one runs? The thread sanitizer runs handlers with

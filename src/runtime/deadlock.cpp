@@ -38,7 +38,7 @@ bool is_anything_to_come() noexcept {
 
 account take_account() noexcept {
   account a;
-  a.waiting_threads = own_threads + sched.idle_machine_count.load_relaxed();
+  a.waiting_threads = own_threads() + sched.idle_machine_count.load_relaxed();
   const bool is_dozing = sched.dozing_poller.load_relaxed() != nullptr;  // then it is idle as well
   if (sched.poller.is_taken() && !is_dozing) ++a.waiting_threads;
   if (sched.run.load_relaxed() == sched_state::run_phase::waits) ++a.waiting_threads;
@@ -58,7 +58,7 @@ void look_for_deadlock() noexcept {
   sched.awaits_foreigners.store_relaxed(true);
   detail::heavy_barrier("DL-1");
   const account first = take_account();
-  if (first.waiting_threads < own_threads + 1) return;
+  if (first.waiting_threads < own_threads() + 1) return;
   const std::uint32_t threads = platform::count_threads();
   const account second = take_account();
   if (threads != second.waiting_threads || first.waiting_threads != second.waiting_threads ||

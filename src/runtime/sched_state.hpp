@@ -24,7 +24,6 @@
 namespace sley::rt {
 
 inline constexpr std::uint32_t max_processors = 256;
-inline constexpr std::uint32_t own_threads = 2;  // sysmon and the template thread
 
 struct sched_state {
   parts::wake_gate gate;
@@ -76,6 +75,7 @@ struct sched_state {
   // 0: it has not begun. Where it may run, all the others may: nobody moves it.
   detail::atomic<std::int32_t> template_thread_id;
   detail::atomic<std::uint32_t> thread_limit{10'000};  // relaxed: a fuse
+  detail::atomic<std::uint32_t> lasting_threads;       // relaxed: a figure; 1 once it was used
 
   parts::note main_done;  // wakes the thread in run() when the main goroutine has returned
   // All that keeps a deadlock from being one is threads that the runtime did not make: sysmon looks
@@ -97,6 +97,9 @@ struct sched_state {
 };
 
 extern sched_state sched;
+
+// sysmon, the template thread and the lasting one: the machines' threads come on top.
+inline std::uint32_t own_threads() noexcept { return 2 + sched.lasting_threads.load_relaxed(); }
 
 // Does no machine run goroutines or look for some? A moment's answer.
 inline bool is_everybody_idle() noexcept {

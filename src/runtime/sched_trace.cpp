@@ -68,7 +68,7 @@ void print_head(state_writer& line, std::int64_t since_start_ns) noexcept {
   line.text("SCHED ").dec(static_cast<std::uint64_t>(since_start_ns / ms));
   line.text("ms: gomaxprocs=").dec(sched.procs.read_relaxed());
   line.text(" idleprocs=").dec(sched.gate.idle());
-  line.text(" threads=").dec(sched.machine_count.load_relaxed() + own_threads);
+  line.text(" threads=").dec(sched.machine_count.load_relaxed() + own_threads());
   line.text(" spinningthreads=").dec(sched.gate.searching());
   line.text(" needspinning=").dec(0);
   line.text(" idlethreads=").dec(sched.idle_machine_count.load_relaxed());

@@ -15,6 +15,7 @@
 #include "platform/os.hpp"
 #include "runtime/enter.hpp"
 #include "runtime/idle.hpp"
+#include "runtime/lasting_thread.hpp"
 #include "runtime/records.hpp"
 #include "runtime/scheduler.hpp"
 
@@ -101,12 +102,13 @@ int make_machine() noexcept {
 }
 
 void make_thread() noexcept {
-  check_limit(own_threads + sched.machine_count.load_relaxed() + 1);
+  check_limit(own_threads() + sched.machine_count.load_relaxed() + 1);
   std::int64_t pause_ns = first_pause_ns;
   for (int tries = 1;; ++tries) {  // ends when a thread could be made
     const int error = make_machine();
     if (error == 0) return;
     if (tries == tries_before_report) report_no_thread(error);
+    make_lasting_thread_if_wanted();  // its error is for its caller to hear
     platform::sleep_ns(pause_ns);
     pause_ns = std::min(2 * pause_ns, longest_pause_ns);
   }
@@ -117,6 +119,7 @@ void template_main(void*) {
   for (;;) {
     sched.template_note.sleep();
     sched.template_note.restart();
+    make_lasting_thread_if_wanted();
     while (sched.thread_requests.take()) make_thread();
   }
 }
@@ -129,7 +132,7 @@ void start_template_thread() noexcept {
 }
 
 void request_threads(std::uint32_t most) noexcept {
-  const std::uint32_t threads = own_threads + sched.machine_count.load_relaxed();
+  const std::uint32_t threads = own_threads() + sched.machine_count.load_relaxed();
   if (threads + most > sched.thread_limit.load_relaxed()) most = 1;  // none ahead blows the fuse
   if (sched.thread_requests.add(most)) sched.template_note.wake();
 }
@@ -154,7 +157,7 @@ int set_max_threads(int n) {
   rt::boot();
   const std::uint32_t before = rt::sched.thread_limit.load_relaxed();
   rt::sched.thread_limit.store_relaxed(static_cast<std::uint32_t>(n));
-  rt::check_limit(rt::own_threads + rt::sched.machine_count.load_relaxed());
+  rt::check_limit(rt::own_threads() + rt::sched.machine_count.load_relaxed());
   return static_cast<int>(before);
 }
 
