@@ -20,9 +20,12 @@ foreach(function IN ITEMS create_state pcinfo syminfo)
     --keep-global-symbol=sley_backtrace_${function})
 endforeach()
 
-# By the compiler, which knows for which machine to link when there is no object that says it.
+# By the compiler, which knows for which machine to link when there is no object that says it. The
+# linker that CMAKE_EXE_LINKER_FLAGS asks for may be the only one there that links for that machine.
+separate_arguments(linker_flags NATIVE_COMMAND "${CMAKE_EXE_LINKER_FLAGS}")
+list(FILTER linker_flags INCLUDE REGEX "^(-fuse-ld=|--ld-path=|-B|--target=|--sysroot=|--gcc-toolchain=|-m)")
 add_custom_command(OUTPUT "${SLEY_BACKTRACE_OBJECT}"
-  COMMAND "${CMAKE_CXX_COMPILER}" -nostdlib -r ${take} "${SLEY_BACKTRACE_LIBRARY}"
+  COMMAND ${SLEY_LINK_COMMAND} ${linker_flags} -nostdlib -r ${take} "${SLEY_BACKTRACE_LIBRARY}"
     -o "${SLEY_BACKTRACE_OBJECT}"
   COMMAND "${CMAKE_OBJCOPY}" ${rename} "${SLEY_BACKTRACE_OBJECT}"
   DEPENDS "${SLEY_BACKTRACE_LIBRARY}"

@@ -1,41 +1,44 @@
-# What a user gets: headers, both libraries and those of TLS, find_package(sley CONFIG), pkg-config's
-# sley.pc and sley-tls.pc, and the licences. Nothing installed holds an absolute path, so the prefix can be moved as a whole.
+# What a user gets: headers, all libraries, find_package(sley CONFIG), pkg-config's sley.pc and one for
+# each library apart, and the licences. Nothing installed holds an absolute path, so the prefix can be
+# moved as a whole.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
 set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/sley")
-set(installed "")
-foreach(form IN ITEMS static shared)
-  if(TARGET sley_${form})
-    list(APPEND installed sley_${form})
-  endif()
-endforeach()
 
-install(DIRECTORY include/sley DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" FILES_MATCHING PATTERN "*.hpp")
-install(TARGETS ${installed} EXPORT sley-targets
-  ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}"
-  LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
-install(EXPORT sley-targets NAMESPACE sley:: DESTINATION "${package_dir}")
+install(DIRECTORY include/sley DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"
+  FILES_MATCHING PATTERN "*.hpp" PATTERN "detail/parts.hpp" EXCLUDE)
+install(FILES "${CMAKE_CURRENT_BINARY_DIR}/include/sley/detail/parts.hpp"
+  DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/sley/detail")
 
-# The component `tls`: targets of its own, for who asks for it must have OpenSSL.
-set(SLEY_HAS_TLS ${SLEY_TLS})
-if(SLEY_TLS)
-  set(installed_tls "")
-  foreach(form IN ITEMS static shared)
-    if(TARGET sley_tls_${form})
-      list(APPEND installed_tls sley_tls_${form})
+# sley_install(export targets...)   those of the targets that are built
+function(sley_install export)
+  set(installed "")
+  foreach(target IN LISTS ARGN)
+    if(TARGET ${target})
+      list(APPEND installed ${target})
     endif()
   endforeach()
-  install(TARGETS ${installed_tls} EXPORT sley-tls-targets
+  install(TARGETS ${installed} EXPORT ${export}
     ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}"
     LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
-  install(EXPORT sley-tls-targets NAMESPACE sley:: DESTINATION "${package_dir}")
-endif()
+  install(EXPORT ${export} NAMESPACE sley:: DESTINATION "${package_dir}")
+endfunction()
 
+# The components have targets of their own, because a program that asks for one must have what that
+# needs.
+sley_install(sley-targets sley_static sley_shared)
+set(SLEY_COMPONENTS "")
+foreach(part IN ITEMS http tls)
+  string(TOUPPER "SLEY_${part}" wanted)
+  if(${wanted})
+    sley_install(sley-${part}-targets sley_${part}_static sley_${part}_shared)
+    list(APPEND SLEY_COMPONENTS ${part})
+  endif()
+endforeach()
 if(SLEY_TESTING)
-  install(TARGETS sley_testing EXPORT sley-testing-targets
-    ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
-  install(EXPORT sley-testing-targets NAMESPACE sley:: DESTINATION "${package_dir}")
+  sley_install(sley-testing-targets sley_testing)
+  list(APPEND SLEY_COMPONENTS testing)
 endif()
 
 configure_package_config_file(cmake/sley-config.cmake.in "${CMAKE_CURRENT_BINARY_DIR}/sley-config.cmake"
@@ -48,7 +51,9 @@ install(FILES
   "${CMAKE_CURRENT_BINARY_DIR}/sley-config-version.cmake"
   DESTINATION "${package_dir}")
 
-# pkg-config finds the prefix from the place of sley.pc itself.
+# ---- pkg-config ----
+
+# It finds the prefix from the place of the file itself.
 file(RELATIVE_PATH SLEY_PC_UP
   "/prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/prefix")
 string(REGEX REPLACE "/$" "" SLEY_PC_UP "${SLEY_PC_UP}")
@@ -59,17 +64,30 @@ endif()
 if(SLEY_CHAOS)
   string(APPEND SLEY_PC_DEFINES " -DSLEY_CHAOS=1")
 endif()
-set(SLEY_PC_PRIVATE_LIBS "")
-if(SLEY_GZIP_LIBRARY)
-  set(SLEY_PC_PRIVATE_LIBS "Libs.private: -lz\n")
-endif()
 configure_file(cmake/sley.pc.in "${CMAKE_CURRENT_BINARY_DIR}/sley.pc" @ONLY)
 install(FILES "${CMAKE_CURRENT_BINARY_DIR}/sley.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
 
-if(SLEY_TLS)
-  configure_file(cmake/sley-tls.pc.in "${CMAKE_CURRENT_BINARY_DIR}/sley-tls.pc" @ONLY)
-  install(FILES "${CMAKE_CURRENT_BINARY_DIR}/sley-tls.pc"
+# sley_install_pc(part description packages)   with the packages that the library itself links. Without
+# a shared library every link is a static one, also without --static.
+function(sley_install_pc part part_description packages)
+  set(part_requires "Requires: sley = ${PROJECT_VERSION}")
+  if(packages AND SLEY_BUILD_SHARED)
+    string(APPEND part_requires "\nRequires.private: ${packages}")
+  elseif(packages)
+    string(APPEND part_requires " ${packages}")
+  endif()
+  configure_file(cmake/sley-part.pc.in "${CMAKE_CURRENT_BINARY_DIR}/sley-${part}.pc" @ONLY)
+  install(FILES "${CMAKE_CURRENT_BINARY_DIR}/sley-${part}.pc"
     DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+endfunction()
+
+if(SLEY_TLS)
+  sley_install_pc(tls "TLS for sley" "libssl >= 3 libcrypto >= 3")
+endif()
+if(SLEY_HTTP AND SLEY_GZIP)
+  sley_install_pc(http "HTTP for sley" "zlib")
+elseif(SLEY_HTTP)
+  sley_install_pc(http "HTTP for sley" "")
 endif()
 
 install(FILES LICENSE DESTINATION "${CMAKE_INSTALL_DOCDIR}")

@@ -1,10 +1,15 @@
 # Everything that can be switched from outside. CMakePresets.json holds the combinations in use.
 
-# A project that embeds sley gets the library and nothing else, unless it asks.
+# A project that embeds sley gets the library and nothing else, unless it asks. BUILD_TESTING is
+# CMake's own word for whether a project's tests are wanted.
+set(wants_tests ${PROJECT_IS_TOP_LEVEL})
+if(DEFINED BUILD_TESTING AND NOT BUILD_TESTING)
+  set(wants_tests OFF)
+endif()
 option(SLEY_BUILD_STATIC "build libsley.a" ON)
 option(SLEY_BUILD_SHARED "build libsley.so" ON)
 option(SLEY_INSTALL "make `cmake --install` install sley" ${PROJECT_IS_TOP_LEVEL})
-option(SLEY_TESTS "build the tests" ${PROJECT_IS_TOP_LEVEL})
+option(SLEY_TESTS "build the tests; needs GTest and Python 3" ${wants_tests})
 option(SLEY_BENCH "build the benchmarks" ${PROJECT_IS_TOP_LEVEL})
 option(SLEY_EXAMPLES "build the examples" ${PROJECT_IS_TOP_LEVEL})
 option(SLEY_TESTING "build libsley-testing (<sley/testing.hpp>), all of sley in a simulation" ${PROJECT_IS_TOP_LEVEL})
@@ -20,9 +25,32 @@ option(SLEY_FP_CONTROL "switch rounding mode and exception masks with each gorou
 option(SLEY_UNITY "compile the library's files a dozen at a time: a third of the CPU time" OFF)
 option(SLEY_WERROR "treat warnings in sley's own code as errors" OFF)
 
-# On where it can be: GCC brings libbacktrace along, and other compilers look into GCC's folders.
-find_library(SLEY_BACKTRACE_LIBRARY NAMES libbacktrace.a
-  HINTS ${CMAKE_CXX_IMPLICIT_LINK_DIRECTORIES})
+# The compiler as it links for the machine that is built for: CMake adds these flags to its own rules
+# alone.
+set(SLEY_LINK_COMMAND "${CMAKE_CXX_COMPILER}")
+if(CMAKE_CXX_COMPILER_TARGET)
+  list(APPEND SLEY_LINK_COMMAND "${CMAKE_CXX_COMPILE_OPTIONS_TARGET}${CMAKE_CXX_COMPILER_TARGET}")
+endif()
+if(CMAKE_CXX_COMPILER_EXTERNAL_TOOLCHAIN)
+  list(APPEND SLEY_LINK_COMMAND
+    "${CMAKE_CXX_COMPILE_OPTIONS_EXTERNAL_TOOLCHAIN}${CMAKE_CXX_COMPILER_EXTERNAL_TOOLCHAIN}")
+endif()
+if(CMAKE_SYSROOT)
+  list(APPEND SLEY_LINK_COMMAND "--sysroot=${CMAKE_SYSROOT}")
+endif()
+
+# On where it can be: GCC brings libbacktrace along, and other compilers look into GCC's folders. The
+# compiler says where it is, because find_library() looks into the root of a cross build alone, where
+# GCC's folders are not.
+if(NOT DEFINED SLEY_BACKTRACE_LIBRARY)
+  execute_process(COMMAND ${SLEY_LINK_COMMAND} -print-file-name=libbacktrace.a
+    OUTPUT_VARIABLE backtrace_library OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+  if(NOT IS_ABSOLUTE "${backtrace_library}" OR NOT EXISTS "${backtrace_library}")
+    find_library(backtrace_library_found NAMES libbacktrace.a)
+    set(backtrace_library "${backtrace_library_found}")
+  endif()
+  set(SLEY_BACKTRACE_LIBRARY "${backtrace_library}" CACHE FILEPATH "libbacktrace.a")
+endif()
 mark_as_advanced(SLEY_BACKTRACE_LIBRARY)
 set(has_backtrace OFF)
 if(SLEY_BACKTRACE_LIBRARY AND CMAKE_OBJCOPY)
@@ -31,12 +59,35 @@ endif()
 option(SLEY_BACKTRACE "source lines in dumps; libbacktrace becomes part of sley" ${has_backtrace})
 if(SLEY_BACKTRACE AND NOT has_backtrace)
   message(FATAL_ERROR "sley: SLEY_BACKTRACE needs libbacktrace.a and objcopy")
+elseif(NOT has_backtrace)
+  message(STATUS "sley: dumps without source lines (libbacktrace.a or objcopy is not there)")
 endif()
 
 find_package(OpenSSL 3 QUIET GLOBAL COMPONENTS SSL Crypto)
 option(SLEY_TLS "build libsley-tls (<sley/tls.hpp>), on OpenSSL 3" ${OpenSSL_FOUND})
 if(SLEY_TLS AND NOT OpenSSL_FOUND)
   message(FATAL_ERROR "sley: SLEY_TLS needs OpenSSL 3 (Debian: libssl-dev)")
+endif()
+
+# Boost.Beast parses HTTP. Nothing of Boost is linked, installed or seen by users of sley.
+find_path(SLEY_BOOST_INCLUDE_DIR boost/beast/http/basic_parser.hpp)
+mark_as_advanced(SLEY_BOOST_INCLUDE_DIR)
+set(has_boost OFF)
+if(SLEY_BOOST_INCLUDE_DIR)
+  set(has_boost ON)
+endif()
+option(SLEY_HTTP "build libsley-http (<sley/http.hpp>); needs the headers of Boost 1.74" ${has_boost})
+if(SLEY_HTTP AND NOT has_boost)
+  message(FATAL_ERROR "sley: SLEY_HTTP needs the headers of Boost 1.74 or later (Debian: libboost-dev)")
+elseif(NOT SLEY_HTTP)
+  message(STATUS "sley: without <sley/http.hpp> (SLEY_HTTP is off, or Boost's headers are not there)")
+endif()
+
+# For compress() and what a client undoes. Without it bodies go as they are.
+find_package(ZLIB QUIET GLOBAL)
+option(SLEY_GZIP "gzip in <sley/http.hpp>, by zlib" ${ZLIB_FOUND})
+if(SLEY_GZIP AND NOT ZLIB_FOUND)
+  message(FATAL_ERROR "sley: SLEY_GZIP needs zlib (Debian: zlib1g-dev)")
 endif()
 
 set(SLEY_TEST_PREFIX "" CACHE STRING

@@ -1,12 +1,18 @@
 # Helpers that the folders of this repository use to declare their targets.
 
-# What a public header needs in order to compile. The two definitions change inline code in the
-# headers, so whoever links a library built with them has to see them too.
+# What a public header needs in order to compile. The definitions change inline code in the headers, so
+# a program that links a library built with them must have them too (link_check.hpp). The stack clash
+# protection makes a large frame touch every page on its way, so it meets the guard page of a
+# goroutine's stack instead of jumping over it: the code of programs needs it as well.
 function(sley_public_usage target scope)
   target_include_directories(${target} ${scope}
+    "$<BUILD_INTERFACE:${sley_BINARY_DIR}/include>"
     "$<BUILD_INTERFACE:${sley_SOURCE_DIR}/include>"
     "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>")
   target_compile_features(${target} ${scope} cxx_std_20)
+  target_compile_options(${target} ${scope}
+    $<$<COMPILE_LANG_AND_ID:CXX,GNU,Clang,IntelLLVM>:-fstack-clash-protection>
+    $<$<COMPILE_LANG_AND_ID:C,GNU,Clang,IntelLLVM>:-fstack-clash-protection>)
   target_link_libraries(${target} ${scope} Threads::Threads)
   if(SLEY_CHECKS)
     target_compile_definitions(${target} ${scope} SLEY_DEBUG_CHECKS=1)

@@ -1,6 +1,6 @@
 #include "site.hpp"
 
-#include <sley/debug.hpp>
+#include <sley/http/debug.hpp>
 #include <sley/sync.hpp>
 
 #include <cstdio>

@@ -1,10 +1,8 @@
 // Seeing inside a program that runs: its goroutines with their stacks, and the scheduler's figures,
-// as text, as values, and as a page for a browser.
+// as text and as values. <sley/http/debug.hpp> has them as pages for a browser.
 #pragma once
 
 #include <sley/detail/config.hpp>
-#include <sley/http/router.hpp>
-#include <sley/net.hpp>
 
 #include <chrono>
 #include <cstddef>
@@ -55,6 +53,11 @@ struct goroutine_group {
 // goroutine profile.
 SLEY_API std::vector<goroutine_group> goroutine_profile();
 
+// The same as text, with the names of functions, written to the descriptor as dump_goroutines()
+// does.
+// From Go's pprof.Lookup("goroutine").WriteTo(w, 1).
+SLEY_API void dump_profile(int fd);
+
 // Of goroutines(), those that can never go on, whatever the program does: they wait for a nil
 // channel, or in a select without cases (block_forever). The main goroutine is not among them. What
 // waits for a channel that nobody holds any more is not found: that takes a garbage collector.
@@ -94,19 +97,5 @@ SLEY_API void start(const std::string& path);
 SLEY_API void stop();
 
 }  // namespace trace
-
-// Pages for a route that ends in "/{page...}", such as "/debug/{page...}":
-//   (nothing)    a page with links to the others
-//   goroutines   dump_goroutines()
-//   profile      goroutine_profile(), as text with the names of functions
-//   metrics      metrics(), in the text format of Prometheus
-// They tell much of a program: not for everybody. Where HTTP is not built in, this does not link.
-SLEY_API http::handler pages();
-
-// Serves pages() at "/debug/" on a loopback address, "127.0.0.1:6060" or "[::1]:0", until the
-// process ends; returns where it listens. Any other address throws std::invalid_argument: who wants
-// that adds pages() to a server of his own, with what guards it. Parks while it looks up the
-// address; std::system_error if it can't listen there. Any thread. From Go's net/http/pprof.
-SLEY_API net::endpoint serve(std::string_view host_port);
 
 }  // namespace sley::debug

@@ -20,6 +20,7 @@
 #include <sley/http/client.hpp>
 #include <sley/http/compression.hpp>
 #include <sley/http/connection.hpp>
+#include <sley/http/debug.hpp>
 #include <sley/http/error.hpp>
 #include <sley/http/fields.hpp>
 #include <sley/http/files.hpp>

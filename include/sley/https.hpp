@@ -1,5 +1,5 @@
-// HTTP over TLS: what <sley/http.hpp> and <sley/tls.hpp> are to each other. Who includes it links
-// sley::tls.
+// HTTP over TLS: what <sley/http.hpp> and <sley/tls.hpp> are to each other. A program that includes
+// it links sley::http and sley::tls.
 //
 //   sley::http::server_options options;
 //   options.connect = sley::http::tls_acceptor(sley::net::tls_context::server({...}));

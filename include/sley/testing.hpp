@@ -27,6 +27,7 @@
 #pragma once
 
 #include <sley/detail/config.hpp>
+#include <sley/detail/parts.hpp>
 
 #include <atomic>
 #include <chrono>
@@ -35,6 +36,10 @@
 #include <source_location>
 #include <string>
 #include <string_view>
+
+#ifdef SLEY_WITHOUT_TESTING
+#error "sley: <sley/testing.hpp> is not there: this sley was built without it (SLEY_TESTING=OFF)"
+#endif
 
 namespace sley::testing {
 

@@ -10,6 +10,7 @@
 
 #include <sley/context.hpp>
 #include <sley/detail/config.hpp>
+#include <sley/detail/parts.hpp>
 #include <sley/net.hpp>
 #include <sley/time.hpp>
 
@@ -23,6 +24,10 @@
 #include <system_error>
 #include <type_traits>
 #include <vector>
+
+#ifdef SLEY_WITHOUT_TLS
+#error "sley: <sley/tls.hpp> is not there: this sley was built without it (SLEY_TLS=OFF)"
+#endif
 
 struct ssl_st;      // SSL of <openssl/ssl.h>
 struct ssl_ctx_st;  // SSL_CTX

@@ -1,5 +1,4 @@
 // What snapshots show, as values and as text.
-#include "debug/text.hpp"
 #include "runtime/snapshot.hpp"
 #include "runtime/wait_reason.hpp"
 
@@ -126,7 +125,7 @@ std::vector<goroutine_group> goroutine_profile() {
   return result;
 }
 
-void print_profile(int fd) {
+void dump_profile(int fd) {
   const std::vector<goroutine_group> groups = goroutine_profile();
   on_large_stack([&] {
     blocking([&] {

@@ -9,6 +9,10 @@
 
 #include <sley/http/error.hpp>
 
+// The library has Beast under another name than a program: their versions may differ, and the
+// linker keeps one of two functions of the same name. src/http/CMakeLists.txt makes the folder of
+// this name, for headers that Boost includes by a macro.
+#define boost sley_boost
 #include <boost/beast/http/basic_parser.hpp>
 #include <boost/beast/http/error.hpp>
 

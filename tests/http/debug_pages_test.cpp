@@ -1,7 +1,7 @@
-// The pages of <sley/debug.hpp>.
+// The pages of <sley/http/debug.hpp>.
 #include "support/web.hpp"
 
-#include <sley/debug.hpp>
+#include <sley/http/debug.hpp>
 
 #include <stdexcept>
 #include <string>

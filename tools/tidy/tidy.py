@@ -15,8 +15,8 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import labels as label_page  # noqa: E402
 from source import Source, functions  # noqa: E402
 
-FOLDERS = ["base", "platform", "parts", "runtime", "sync", "io", "http", "debug", "testing"]
-APART = ["tls"]  # a library of its own each, which sees of the others what users see
+FOLDERS = ["base", "platform", "parts", "runtime", "sync", "io", "debug", "testing"]
+APART = ["http", "tls"]  # a library of its own each, which sees of the others what users see
 CODE_DIRS = ["include", "src", "tests", "bench", "examples"]
 CODE_SUFFIXES = (".hpp", ".cpp", ".h", ".S")
 ATOMIC_HEADER = "include/sley/detail/atomic.hpp"

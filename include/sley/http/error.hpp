@@ -2,6 +2,7 @@
 #pragma once
 
 #include <sley/detail/config.hpp>
+#include <sley/detail/needs_http.hpp>
 
 #include <stdexcept>
 #include <string>

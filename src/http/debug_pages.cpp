@@ -1,8 +1,6 @@
 // The pages for a browser.
-#include "debug/text.hpp"
-
-#include <sley/debug.hpp>
 #include <sley/go.hpp>
+#include <sley/http/debug.hpp>
 #include <sley/http/error.hpp>
 #include <sley/http/server.hpp>
 #include <sley/os.hpp>
@@ -64,7 +62,7 @@ void show(const http::request& in, http::response& out) {
   } else if (page == "goroutines") {
     out.send(200, plain, printed(&dump_goroutines));
   } else if (page == "profile") {
-    out.send(200, plain, printed(&print_profile));
+    out.send(200, plain, printed(&dump_profile));
   } else if (page == "metrics") {
     out.send(200, "text/plain; version=0.0.4; charset=utf-8", metrics_text());
   } else {

@@ -1,0 +1,28 @@
+// <sley/debug.hpp> as pages for a browser.
+#pragma once
+
+#include <sley/debug.hpp>
+#include <sley/detail/config.hpp>
+#include <sley/http/router.hpp>
+#include <sley/net.hpp>
+
+#include <string_view>
+
+namespace sley::debug {
+
+// Pages for a route that ends in "/{page...}", such as "/debug/{page...}":
+//   (nothing)    a page with links to the others
+//   goroutines   dump_goroutines()
+//   profile      dump_profile()
+//   metrics      metrics(), in the text format of Prometheus
+// They tell much of a program, so they are not for every client.
+SLEY_API http::handler pages();
+
+// Serves pages() at "/debug/" on a loopback address, "127.0.0.1:6060" or "[::1]:0", until the
+// process ends; returns where it listens. Any other address throws std::invalid_argument: a program
+// that wants another one adds pages() to a server of its own, behind a check of its own. Parks
+// while it looks up the address; std::system_error if it can't listen there. Any thread. From Go's
+// net/http/pprof.
+SLEY_API net::endpoint serve(std::string_view host_port);
+
+}  // namespace sley::debug

@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# The libraries show names of sley and no other library's, and need what the README says.
+set -euo pipefail
+. "$(dirname "$0")/common.sh"
+install_moved
+
+
+needs() {  # library, allowed names as a regular expression
+  local other
+  other=$(readelf -d "$prefix/$libdir/lib$1.so" | sed -n 's/.*NEEDED.*\[\(.*\)\]/\1/p' \
+    | grep -vE "^($2|libc|libstdc\+\+|libgcc_s|libm|ld-linux[a-z0-9-]*)\.so" || true)
+  [[ -z $other ]] || fail "lib$1.so needs $other"
+}
+
+for name in sley sley-http sley-tls; do
+  if built lib$name.so; then
+    foreign=$(nm -DC --defined-only "$prefix/$libdir/lib$name.so" \
+      | grep -vE '^[0-9a-f]+ [TRBDVW] (sley::|(typeinfo|typeinfo name|vtable) for sley::)' || true)
+    [[ -z $foreign ]] || fail "lib$name.so exports $foreign"
+    readelf -d "$prefix/$libdir/lib$name.so" | grep -q NODELETE || fail "lib$name.so: no NODELETE"
+  fi
+  if built lib$name.a; then
+    foreign=$(nm -C --defined-only "$prefix/$libdir/lib$name.a" 2>/dev/null \
+      | sed -nE 's/^[0-9a-f]+ [A-Zuvw] (.*)/\1/p' | grep -E '\bboost::|^(backtrace_|inflate|deflate)' || true)
+    [[ -z $foreign ]] || fail "lib$name.a defines $foreign"
+  fi
+done
+if built libsley.so; then
+  needs sley 'libsley'
+  [[ ! -e $prefix/$libdir/libsley-http.so ]] || needs sley-http 'libsley|libz'
+  [[ ! -e $prefix/$libdir/libsley-tls.so ]] || needs sley-tls 'libsley|libssl|libcrypto'
+fi
+echo "ok"
