@@ -9,3 +9,8 @@
 #define SLEY_VERSION_MAJOR 0
 #define SLEY_VERSION_MINOR 1
 #define SLEY_VERSION_PATCH 0
+
+// Not in the library's own files, which may differ: some parts of it must not be sanitized.
+#if !defined(SLEY_LIBRARY) && !defined(SLEY_MODEL)
+#include <sley/detail/link_check.hpp>
+#endif
