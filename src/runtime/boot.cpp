@@ -6,6 +6,7 @@
 #include "platform/context.hpp"
 #include "platform/decisions.hpp"
 #include "platform/fault.hpp"
+#include "platform/keep_loaded.hpp"
 #include "runtime/enter.hpp"
 #include "runtime/options.hpp"
 #include "runtime/preempt.hpp"
@@ -63,6 +64,10 @@ void start_poller() noexcept {
                   ? "sley: can't open the poller: no file descriptors are left"
                   : "sley: can't open the poller: epoll or eventfd is refused");
 }
+
+// While the object is loaded and not in boot(): a constructor may wait for a thread that boots, and
+// holds the loader's lock meanwhile.
+[[gnu::constructor]] void keep_threads_code() noexcept { platform::keep_loaded(); }
 
 }  // namespace
 
