@@ -12,10 +12,11 @@ void sley_goroutine_start() noexcept;
 void sley_goroutine_started() noexcept;
 
 // The personality of a goroutine's bottom frame: no handler was found above it. The unwinder goes
-// on to the end of the stack, and __cxa_throw then calls std::terminate().
-_Unwind_Reason_Code sley_goroutine_personality(int version, _Unwind_Action actions,
-                                               _Unwind_Exception_Class exception_class,
-                                               _Unwind_Exception* exception, _Unwind_Context*) {
+// on to the end of the stack, and __cxa_throw then calls std::terminate(). Assembly alone names it,
+// which link-time optimisation does not see.
+[[gnu::used]] _Unwind_Reason_Code sley_goroutine_personality(
+    int version, _Unwind_Action actions, _Unwind_Exception_Class exception_class,
+    _Unwind_Exception* exception, _Unwind_Context*) {
   constexpr _Unwind_Exception_Class cpp = 0x474e5543432b2b00;  // "GNUCC++" and a byte for the kind
   if (version == 1 && (actions & _UA_SEARCH_PHASE) != 0 &&
       (exception_class & ~_Unwind_Exception_Class{0xff}) == cpp) {

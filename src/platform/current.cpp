@@ -1,7 +1,8 @@
 #include "platform/current.hpp"
 
-thread_local sley::rt::machine* sley_current_machine = nullptr;
-thread_local sley::rt::machine* sley_calling_machine = nullptr;
+// Assembly alone names them, which link-time optimisation does not see.
+[[gnu::used]] thread_local sley::rt::machine* sley_current_machine = nullptr;
+[[gnu::used]] thread_local sley::rt::machine* sley_calling_machine = nullptr;
 
 namespace sley::platform {
 
