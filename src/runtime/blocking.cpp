@@ -1,10 +1,10 @@
-// Calls that announce that they may block the thread. Nothing is given away when one begins: sysmon
-// takes the processor if the call lasts (retake.cpp), or another goroutine that comes back from its
-// own (hand_off.cpp). From Go's entersyscall and exitsyscall.
+// Calls that announce that they may block the thread. The thread keeps its processor when such a
+// call begins. If the call takes long, sysmon takes the processor (retake.cpp), or a goroutine that
+// comes back from its own call does (hand_off.cpp). From Go's entersyscall and exitsyscall.
 //
-// In the call the thread is nobody's as far as the runtime's entrance is concerned. If its function
-// uses the library it comes by enter_slow(), and the announcement is over: for the rest of the
-// function the goroutine is one that may block unannounced, and stays on its thread.
+// During the call the thread has no current machine, so enter() treats it as unknown. If the called
+// function uses the library it comes to enter_slow(), which ends the announcement. For the rest of
+// the function the goroutine counts as unannounced, and stays on its thread.
 #include <sley/detail/blocking.hpp>
 
 #include "platform/current.hpp"
@@ -19,7 +19,7 @@ namespace {
 
 using rt::machine;
 
-// sysmon sleeps for longer than a moment while goroutines wait behind this one: it should look.
+// If sysmon sleeps for longer than this while goroutines wait behind this one, it is woken to look.
 constexpr std::int64_t moment_ns = 100'000;
 
 [[gnu::noinline]] void ask_for_attention() noexcept {
@@ -35,14 +35,14 @@ constexpr std::int64_t moment_ns = 100'000;
   }
 }
 
-// False: there is something to attend to.
+// False: the border has reasons to attend to.
 [[gnu::always_inline]] inline bool end(machine* m) noexcept {
   platform::set_current_machine(m);
   platform::set_calling_machine(nullptr);
   return m->border.end_call();
 }
 
-// The processor is gone, or there is something else to see to.
+// The processor is gone, or the border has other reasons to attend to.
 [[gnu::noinline]] void attend_after_call(machine* m) noexcept {
   const int saved = platform::last_errno();
   m->border.enter();
@@ -50,7 +50,7 @@ constexpr std::int64_t moment_ns = 100'000;
   platform::set_errno(saved);
 }
 
-// The machine of a goroutine that is not in an announced call; else null.
+// The machine, if it runs a goroutine that is not in an announced call; else null.
 inline machine* machine_for_call() noexcept {
   machine* m = rt::current_machine();
   return m == nullptr || m->is_foreign || m->has_left_call ? nullptr : m;

@@ -19,15 +19,15 @@ machine* attend_foreign(machine* m) noexcept {
 
 }  // namespace
 
-// The rare business at the entrance. The processor is gone: another is needed. The scheduler stops,
-// or the time slice is over: the goroutine waits for its next turn. It stays on its thread, for the
-// caller may be something that never parks, called with a std::mutex held.
+// The rare cases at the entrance. If the processor is gone, gets another. If the scheduler stops or
+// the time slice is over, the goroutine waits for its next turn. It stays on its thread, because
+// the caller may hold a std::mutex and call a function that never parks.
 machine* attend(machine* m, bool may_move) noexcept {
-  // Before anything is waited for: in the child nobody is left to open the border.
+  // Checked before any wait, because in the child no other thread is left to open the border.
   if ((m->border.attention() & border::forked) != 0) {
     base::fatal("sley: used after fork(): the child may only exec or _exit");
   }
-  for (;;) {  // ends: each round sees to one thing, and what comes meanwhile is rare
+  for (;;) {  // ends: each round attends to one reason, and new ones are rare
     m->border.wait_until_open();
     if (m->is_foreign) return attend_foreign(m);
     if (m->p == nullptr) {

@@ -1,5 +1,5 @@
-// In and out of the runtime. Between the two the thread holds runtime locks and queues, and nothing
-// may take its processor away; user code runs only outside.
+// Entering and leaving the runtime. Inside, the thread uses runtime locks and queues, and no other
+// thread may take its processor. User code runs only outside.
 #pragma once
 
 #include "base/check.hpp"
@@ -10,7 +10,8 @@ namespace sley::rt {
 
 machine* enter_slow() noexcept;
 
-// Null, and the caller is not inside, if that takes more than a moment: then enter() does it.
+// Enters if that takes no more than a moment. Otherwise null, and the caller is not inside: use
+// enter().
 [[gnu::always_inline]] inline machine* try_enter() noexcept {
   machine* m = current_machine();
   if (__builtin_expect(m == nullptr, 0)) return nullptr;
@@ -27,13 +28,13 @@ inline machine* enter() noexcept {
   return __builtin_expect(m != nullptr, 1) ? m : enter_slow();
 }
 
-// The machine may have changed since enter(): a goroutine that parked goes on elsewhere.
+// The machine may have changed since enter(), because a parked goroutine may go on elsewhere.
 inline void leave() noexcept { current_machine()->border.leave(); }
 
-// For who did not park.
+// For a caller that has not parked since enter().
 inline void leave(machine* m) noexcept { m->border.leave(); }
 
-// The extent of something that is done inside and does not park.
+// Inside for the lifetime of the object, for code that does not park.
 class inside {
  public:
   inside() noexcept : m_(enter()) {}
@@ -45,13 +46,13 @@ class inside {
   machine* m_;
 };
 
-// Sees to what the border says. The caller is inside and, unless foreign, has a processor after. It
-// stays on its thread, but for `may_move`, which a locked goroutine is not moved by either.
+// Attends to the raised reasons of the border. Afterwards the caller is inside and, unless foreign,
+// has a processor. The goroutine stays on its thread unless `may_move` is set and it is not locked.
 machine* attend(machine* m, bool may_move = false) noexcept;
 
-// May the calling thread be stopped by a signal, or do without its processor, here? Then it takes
-// no lock of the runtime; else it calls nothing that takes one of libc. Builds with debug checks
-// ask whenever a lock is taken; the tests' malloc asks too.
+// May the calling thread be stopped by a signal, or lose its processor, here? If so, it must not
+// take a lock of the runtime. If not, it must not call functions that take a lock of libc. Builds
+// with debug checks ask whenever a lock is taken, and the tests' malloc asks too.
 bool is_in_user_code() noexcept;
 
 }  // namespace sley::rt

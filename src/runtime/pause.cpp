@@ -1,8 +1,7 @@
-// Between one run() and the next nothing is scheduled: machines stop where they next enter the
-// runtime. Nobody is interrupted, for who computes may hold malloc's lock, and the process may want
-// to exit.
-// A goroutine that was stopped in the middle of user code, by a signal, goes on for the same
-// reason, without a processor, until it enters the runtime.
+// Between one run() and the next no goroutine is scheduled: machines stop where they next enter the
+// runtime. No goroutine is interrupted, because it may hold malloc's lock and the process may want
+// to exit. For the same reason a goroutine that a signal has stopped in the middle of user code
+// goes on, without a processor, until it enters the runtime.
 #include "runtime/sched_state.hpp"
 #include "runtime/scheduler.hpp"
 
@@ -16,8 +15,8 @@ void pause() noexcept {
   release_interrupted();
 }
 
-// Work that was queued meanwhile woke nobody. One searcher is enough: each that finds work wakes
-// the next, and one that finds nothing waits for the timers.
+// Work that was queued meanwhile has woken no machine. One searcher is enough: a searcher that
+// finds work wakes the next one, and a searcher that finds nothing waits for the timers.
 void resume() noexcept {
   sched.gate.resume();
   wake_p();

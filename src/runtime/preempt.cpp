@@ -1,12 +1,12 @@
-// Taking the CPU away from a goroutine that computes, at any instruction: the processor moves on,
-// the goroutine stays on its thread, which waits in the signal handler. C++ code may hold malloc's
-// lock or the address of a thread_local there, so it is never switched away from, as in Go; see
-// Shiina et al., "Lightweight Preemptive User-Level Threads", PPoPP 2021.
+// Takes the CPU away from a computing goroutine at any instruction. The processor moves on. The
+// goroutine stays on its thread, which waits in the signal handler. Unlike Go, the handler never
+// switches away, because C++ code may hold malloc's lock or the address of a thread_local there;
+// see Shiina et al., "Lightweight Preemptive User-Level Threads", PPoPP 2021.
 //
-// The handler does nothing while the thread is in the runtime, but give its stack to who dumps.
-// Else it is an entry like any other: it crosses the border, and what it finds there tells what to
-// do. It takes runtime locks, which is safe, for a thread outside holds none; it calls nothing in
-// libc that could.
+// While the thread is in the runtime, the handler only answers a request for the thread's stack.
+// Otherwise it is an entry like any other: it crosses the border and attends to the raised reasons.
+// It may take runtime locks, because a thread outside holds none. It calls no function of libc that
+// takes a lock.
 #include "runtime/preempt.hpp"
 
 #include "platform/interrupt.hpp"
@@ -23,47 +23,50 @@ namespace {
 
 using parts::border;
 
-// Takes itself out of the global queue again. False: somebody else has taken it out.
+// Takes the goroutine out of the global queue again. False if another machine has taken it.
 bool withdraw(goroutine* g) noexcept {
   return !sched.queue.extract([g](const goroutine* other) { return other == g; }).is_empty();
 }
 
-// It goes on after all.
+// The goroutine goes on after all.
 void stay(machine* m) noexcept {
   m->g->status.transition(parts::status::runnable, parts::status::running);
   m->g->needs.and_acq_rel(static_cast<std::uint8_t>(~needs_machine), "TR-1");
   m->is_interrupted = false;
 }
 
-// Queues the goroutine as one that waits in a signal handler. False, and it is not queued, if the
-// scheduler is halted: then nobody is stopped in the middle of user code, see pause.cpp.
+// Queues the goroutine, whose thread will wait in the signal handler. False, and it is not queued,
+// if the scheduler is halted: then no goroutine is stopped in the middle of user code, see
+// pause.cpp.
 bool queue_interrupted(machine* m) noexcept {
   goroutine* g = m->g;
   bind_to_thread(m, g);
   m->is_interrupted = true;
   g->status.transition(parts::status::running, parts::status::runnable);
   sched.queue.push_back(g);
-  // pause() halts and then takes all of us out: who came too late for that sees it is halted.
+  // pause() halts the gate and then extracts all interrupted goroutines. A goroutine that was
+  // queued too late for that sees the halt here.
   if (!sched.gate.is_halted() || !withdraw(g)) return true;
   stay(m);
   return false;
 }
 
 void wait_in_handler(machine* m) noexcept {
-  const platform::interruptible_wait guard;  // it can be asked for its stack
+  const platform::interruptible_wait guard;  // the thread can be asked for its stack
   sleep_until_turn(m, m->g);
   m->is_interrupted = false;
 }
 
-// The thread of the goroutine first in line; null if that one has none of its own.
+// The machine of the first goroutine in the global queue, if that goroutine waits on its own
+// thread; else null. The goroutine is taken out of the queue.
 machine* first_in_line() noexcept {
   goroutine* g = sched.queue.pop_if(waits_on_its_thread);
   return g == nullptr ? nullptr : g->bound_to;
 }
 
-// Who gets the processor: at once the thread of who runs next, where that can be told, for without
-// work of its own that is who is first in the global queue; else a machine that sleeps, which
-// looks; else, without any, the thread that there is.
+// Picks the machine that takes over p: (1) if p has no local work and the first goroutine of the
+// global queue waits on its own thread, that thread; (2) an idle machine, which will search; (3)
+// the first goroutine's thread, if it waits on one. Null if there is none.
 machine* find_heir(const processor* p) noexcept {
   if (!has_local_work(p)) {
     if (machine* owner = first_in_line()) return owner;
@@ -85,7 +88,7 @@ void hand_to(machine* heir, processor* p) noexcept {
   heir->note.wake();
 }
 
-// The time slice is over. Without an heir it goes on: sysmon has asked for a thread.
+// The time slice is over. Without an heir the goroutine goes on; sysmon has requested a thread.
 void give_up_turn(machine* m) noexcept {
   m->border.lower(border::preempt);
   run_all_due_timers();
@@ -101,7 +104,8 @@ void give_up_turn(machine* m) noexcept {
   wait_in_handler(m);
 }
 
-// The thread sleeps in a system call, which goes on when we return; or the world is to be stopped.
+// The thread sleeps in a system call, which goes on when the handler returns; or the world must
+// stop.
 void give_up_p_only(machine* m) noexcept {
   m->border.lower(border::give);
   processor* p = release_p(m);
@@ -111,7 +115,7 @@ void give_up_p_only(machine* m) noexcept {
   hand_off_p(p);
 }
 
-// It computes without a processor.
+// The goroutine computes without a processor.
 void wait_for_p(machine* m) noexcept {
   if (take_idle_p(m) || !queue_interrupted(m)) return;
   wake_if_needed();
@@ -123,7 +127,7 @@ bool on_interrupt() noexcept {
   if (m == nullptr || !m->signalled.load_relaxed()) return false;
   m->signalled.store_relaxed(false);
   if (collect_if_asked(m)) return true;
-  // Inside, or in an announced call, it looks at the border when it comes out.
+  // Inside, or in an announced call, the thread looks at its border when it comes out.
   if (m->is_foreign || m->border.is_inside() || m->border.call() != 0) return true;
   m->border.enter();
   const std::uint32_t reasons = m->border.wait_until_open();
@@ -144,8 +148,8 @@ void install_preemption() noexcept { platform::install_interrupt_handler(&on_int
 
 namespace {
 
-// Looks again if a look took so long that what it saw may be over: we may have lost our CPU. Where
-// all take long, that is how slow the machine is.
+// Looks again if a look took so long that its answer may be outdated, because sysmon may have lost
+// its CPU meanwhile. If every look takes long, the computer is that slow.
 bool is_asleep(std::int32_t thread_id) noexcept {
   constexpr std::int64_t quick_ns = 100'000;
   for (int look = 0; look < 4; ++look) {
@@ -172,7 +176,7 @@ bool interrupt(machine* m, bool even_asleep) noexcept {
 
 namespace {
 
-// As find_heir, but nobody is taken out.
+// As find_heir, but takes nothing out of any list.
 machine* likely_heir(const processor* p) noexcept {
   if (!has_local_work(p)) {
     machine* owner = sched.queue.look_at_first([](const goroutine* g) {
@@ -189,7 +193,7 @@ machine* likely_heir(const processor* p) noexcept {
 void nudge_heir(const processor* p) noexcept {
   const std::uint32_t busy = sched.procs.read_relaxed() - sched.gate.idle();
   const int cpus = platform::available_cpus(sched.template_thread_id.load_relaxed());
-  if (busy >= static_cast<std::uint32_t>(cpus)) return;  // it would be in the way of who is to stop
+  if (busy >= static_cast<std::uint32_t>(cpus)) return;  // it would take the goroutine's CPU
   if (machine* m = likely_heir(p)) m->note.nudge();
 }
 
@@ -199,17 +203,17 @@ namespace {
 
 machine* strays = nullptr;          // [sysmon]
 constexpr int strays_at_once = 64;  // each costs a system call
-// The part of a time slice that they may use without one. Who only comes back from its call and
-// enters the runtime needs less.
+// A stray may use this part of a time slice. A goroutine that only returns from its call and enters
+// the runtime needs less.
 constexpr std::int64_t tolerated_parts = 10;
 
-// In an announced call it may compute as long as it likes, or sleep: nobody knows when it ends, and
-// the way back asks for a processor.
+// A machine in an announced call is no stray: it may compute or sleep as long as it likes, and asks
+// for a processor on its way back.
 bool runs_without_p(const machine* m) noexcept {
   return (m->border.attention() & border::lost) != 0 && m->border.call() == 0;
 }
 
-// Those that somebody else than sysmon has sent off.
+// Adds the strays that other threads than sysmon have made.
 void find_strays() noexcept {
   if (!sched.new_strays.is_any()) return;
   sched.new_strays.take();
@@ -222,7 +226,7 @@ void watch(machine* m) noexcept {
   const std::int64_t cpu_ns = platform::thread_cpu_ns(m->thread_id.load_relaxed());
   const std::int64_t tolerated_ns = debug_options().slice_ns / tolerated_parts;
   if (cpu_ns >= 0 && cpu_ns - m->stray_cpu_ns < tolerated_ns) return;
-  if (runs_without_p(m)) interrupt(m);  // it may have got one meanwhile
+  if (runs_without_p(m)) interrupt(m);  // it may have got a processor meanwhile
 }
 
 }  // namespace
@@ -237,7 +241,7 @@ void add_stray(machine* m) noexcept {
   strays = m;
 }
 
-// A batch at a time: those looked at go behind the others.
+// Looks at a batch of strays and moves them behind the others.
 void watch_strays() noexcept {
   find_strays();
   machine** link = &strays;

@@ -1,4 +1,4 @@
-// Taking the CPU away from those who compute; see preempt.cpp.
+// Taking the CPU away from a computing goroutine; see preempt.cpp.
 #pragma once
 
 #include "runtime/machine.hpp"
@@ -7,16 +7,17 @@ namespace sley::rt {
 
 void install_preemption() noexcept;  // at boot
 
-// [sysmon] Sends the machine's thread the signal, unless one is under way, its thread has ended or
-// (the call would return EINTR) it is asleep. True if one is under way now.
+// [sysmon] Sends the signal to the machine's thread, unless one is on its way, the thread has
+// ended, or the thread is asleep (its system call would fail with EINTR). True if a signal is on
+// its way now.
 bool interrupt(machine* m, bool even_asleep = false) noexcept;
 
-// [sysmon] The processor is about to be given up: who gets it looks out for that on a CPU that has
-// nothing else to do, for to wake up there takes longer than all the rest.
+// [sysmon] p is about to be given up. Wakes the likely heir early, so that it spins for the
+// hand-over on an idle CPU, because its wake-up is the slowest step.
 void nudge_heir(const processor* p) noexcept;
 
-// [sysmon] The machine runs its goroutine without a processor from now on. sysmon watches those:
-// who then computes is stopped until it is its turn.
+// [sysmon] The machine runs its goroutine without a processor from now on. sysmon watches such
+// strays and stops one that computes until it is its turn.
 void add_stray(machine* m) noexcept;
 void watch_strays() noexcept;
 bool are_there_strays() noexcept;

@@ -1,4 +1,4 @@
-// P: the permit to run goroutines, with what its holder needs close at hand.
+// P: the permit to run goroutines, with the queues and caches of its holder.
 #pragma once
 
 #include <sley/detail/atomic.hpp>
@@ -22,9 +22,9 @@ inline constexpr std::uint32_t fairness_tick = 61;
 inline constexpr std::size_t dead_cache = 64;   // dead records that a processor keeps
 inline constexpr std::size_t stack_cache = 32;  // free stacks that a processor keeps
 inline constexpr std::size_t reader_marks = 8;  // one cache line
-inline constexpr std::uint64_t id_batch = 16;   // goroutine ids that it draws at once
+inline constexpr std::uint64_t id_batch = 16;   // goroutine ids that a processor draws at once
 
-// Figures that only the holder of the processor writes and read_stats adds up.
+// Figures that only the holder of the processor writes. read_stats adds them up.
 struct counters {
   detail::atomic<std::uint64_t> spawned;
   detail::atomic<std::uint64_t> finished;
@@ -34,7 +34,7 @@ struct counters {
   detail::atomic<std::uint64_t> preemptions;
 };
 
-// The only writer is the holder: no read-modify-write is needed.
+// No read-modify-write is needed, because the holder is the only writer.
 inline void count(detail::atomic<std::uint64_t>& counter, std::uint64_t n = 1) noexcept {
   counter.store_relaxed(counter.load_relaxed() + n);
 }
@@ -44,47 +44,47 @@ struct run_trace;
 
 struct alignas(64) processor {
   std::uint32_t id = 0;  // [const]
-  // Scheduling rounds: grows when a new time slice begins. Written by the holder, read by sysmon.
+  // The number of time slices begun. Written by the holder, read by sysmon.
   detail::atomic<std::uint32_t> tick;
-  std::uint32_t inherited = 0;  // [owner] goroutines run one after the other within this slice
-  // Who holds it; null while idle or handed on. Written by whoever has it in hand; for others
-  // (sysmon, figures) what they read may be over, so it is closed at its border and looked at
-  // again.
+  std::uint32_t inherited = 0;  // [owner] goroutines that have shared this slice
+  // The holder; null while idle or handed on. Written by the thread that has the processor in hand.
+  // For other readers (sysmon, figures) it may be outdated, so they close the machine's border and
+  // look again.
   base::published<machine*> m;
-  // A goroutine that came back from an announced call took it since sysmon looked last: a hint.
+  // A goroutine that came back from an announced call took it since sysmon's last look: a hint.
   detail::atomic<bool> has_seen_return;
   processor* next_idle = nullptr;  // [lock: sched.lock] link in the list of idle processors
 
-  parts::next_slot<goroutine> next;                   // what runs before the queue
+  parts::next_slot<goroutine> next;                   // runs before the queue
   parts::run_queue<goroutine, queue_capacity> queue;  // see run_queue.hpp
 
-  // The CPU that its holder was on when it looked for events last: a hint; -1: none that is known.
+  // The CPU of its holder at the last poll: a hint; -1 if not known.
   detail::atomic<std::int32_t> cpu{-1};
-  set_rounds rounds;  // [owner] of looks for events in others' watch sets
+  set_rounds rounds;  // [owner] polls of the watch sets of others
 
   base::random random;                  // [owner]
   std::int64_t slice_end_ns = 0;        // [owner] set when `inherited` first makes it look
   std::uint64_t clock_read_cycles = 0;  // [owner] when the clock was last read for timers
-  std::int64_t fired_at_ns = 0;         // [owner] when its holder fired timers last, anybody's
+  std::int64_t fired_at_ns = 0;         // [owner] when its holder last fired timers of any heap
   std::uint64_t next_id = 0;            // [owner] ids not given out yet, below last_id
   std::uint64_t last_id = 0;            // [owner]
   goroutine_list dead;                  // [owner] records to use again
   parts::stack* stacks = nullptr;       // [owner] free stacks, warmest first
   std::size_t stack_count = 0;          // [owner]
 
-  run_trace* trace = nullptr;  // [stw] where its runs are noted; null: nowhere
+  run_trace* trace = nullptr;  // [stw] where its runs are recorded; null: the tracer is off
 
   timer_set timers;
   parts::reader_slots<reader_marks> readers;  // of shared_mutexes
   counters figures;
 };
 
-// Is anything queued here? Anybody; a moment's answer.
+// Is a goroutine queued here? Any thread; the answer may be outdated at once.
 inline bool has_local_work(const processor* p) noexcept {
   return !p->next.is_empty() || !p->queue.is_empty();
 }
 
-// The holder's: the goroutine that runs next has a whole time slice for itself.
+// By the holder: the goroutine that runs next gets a whole time slice.
 inline void begin_slice(processor* p) noexcept {
   p->tick.store_relaxed(p->tick.load_relaxed() + 1);
   p->inherited = 0;

@@ -19,7 +19,7 @@ detail::lock machines_lock{detail::lock_rank::machines};
 machine* unused_machines = nullptr;  // [lock: machines_lock]
 std::uint32_t raised_on_new = 0;     // [lock: machines_lock] reasons of the border
 
-// Requires sched.lock. New records for the list of dead ones; false if there is no memory.
+// Requires sched.lock. Adds new records to `records`. False if there is no memory.
 bool make_slab(goroutine_list& records) noexcept {
   void* place = memory.allocate(sizeof(slab));
   if (place == nullptr) return false;
@@ -35,7 +35,7 @@ goroutine* take_shared_record() noexcept {
   return sched.dead.pop_front();
 }
 
-// Fills a processor's list half, from those that others gave up or with new ones.
+// Fills the processor's list half, with shared or new records.
 void refill(processor* p) noexcept {
   detail::lock_guard guard(sched.lock);
   if (sched.dead.is_empty() && !make_slab(sched.dead)) return;

@@ -1,4 +1,4 @@
-// Where the records of goroutines and machines come from, and where they wait to be used again.
+// Allocates the records of goroutines and machines, and keeps free ones for reuse.
 #pragma once
 
 #include "parts/registry.hpp"
@@ -12,20 +12,22 @@ namespace sley::rt {
 
 // A record in status idle; null if there is no memory. [inside]
 goroutine* take_record(machine* m) noexcept;
-// A dead goroutine's record, or one that was never started. [inside]
+// Takes back the record of a goroutine that is dead or was never started. [inside]
 void give_record(machine* m, goroutine* g) noexcept;
 // Never given out before, never 0 or 1. [inside]
 std::uint64_t next_goroutine_id(machine* m) noexcept;
 
-// A machine as new, on the list of all; null if there is no memory.
+// A machine in its initial state, on the list of all machines; null if there is no memory.
 machine* new_machine() noexcept;
-// One whose thread is gone or never came, to be used again by new_machine.
+// Takes back a machine whose thread is gone or was never made.
 void give_machine(machine* m) noexcept;
-// From now on those of new_machine come with it as well, and not any more. [stw]
+// Raises the reason on all machines, present and future. [stw]
 void raise_on_all_machines(parts::border::reason reason) noexcept;
+// Undoes that. [stw]
 void lower_on_all_machines(parts::border::reason reason) noexcept;
-// The calling thread is the machine's from now on, and not any more.
+// Makes the calling thread the machine's.
 void attach_thread(machine* m) noexcept;
+// Undoes that.
 void detach_thread(machine* m) noexcept;
 
 // All records of goroutines ever made: slabs, newest first.
@@ -36,7 +38,7 @@ struct slab {
 };
 extern parts::registry<slab, &slab::next> slabs;  // added to under sched.lock
 
-// Memory for good, see parts/permanent_memory.hpp.
+// Memory that is never freed; see parts/permanent_memory.hpp.
 void* allocate_permanently(std::size_t bytes) noexcept;
 
 }  // namespace sley::rt

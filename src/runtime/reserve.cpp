@@ -1,17 +1,17 @@
-// Fewer processors in use while the CPUs are others'. Each processor is worth a thread where there
-// is a CPU for it. Where other programs have the CPUs, threads of ours only push each other off
-// them: two threads of a server on the one CPU that its clients leave it do less than one would,
-// for each waits for the other, and all the time one goes to sleep and is woken again. (A server
-// and its load generator on two CPUs: with one processor it serves a third more per CPU second.)
+// Uses fewer processors while other processes occupy the CPUs. A processor is worth a thread only
+// if there is a CPU for it. Two server threads that share one remaining CPU do less work than one,
+// because each waits for the other and they sleep and wake all the time. (A server and its load
+// generator on two CPUs: with one processor the server answers a third more requests per CPU
+// second.)
 //
-// So sysmon adds up how long machines with a processor have run and how long they have waited for a
-// CPU. While they wait too long, one more of the processors is kept in reserve (WG-3): none is
-// taken from who is busy, but one that becomes idle is not taken into use again. After a while one
-// is released, to see; as long as that turns out badly, the next time is later.
+// sysmon adds up how long machines with a processor have run and how long they have waited for a
+// CPU. While they wait too long, one more processor is kept in reserve (WG-3): no busy processor is
+// taken, but one that becomes idle is not used again. After a while sysmon releases one as a trial.
+// Each failed trial makes the next one later.
 //
-// That is good for goroutines that run for microseconds each, as in servers, and no reason to let
-// one wait for another that computes. So all of the reserve is released as soon as goroutines or
-// timers have waited for a millisecond, or somebody has run for that long.
+// This helps goroutines that run for microseconds, as in servers. It must not make a goroutine wait
+// for another that computes. So the whole reserve is released as soon as goroutines or timers have
+// waited for a millisecond, or a goroutine has run for that long.
 #include "runtime/reserve.hpp"
 
 #include "platform/decisions.hpp"
@@ -29,12 +29,12 @@ namespace {
 
 constexpr std::int64_t between_samples_ns = 10'000'000;
 constexpr std::uint32_t machines_per_look = 8;  // each costs some system calls
-// What is seen of machines is judged once they have run, or waited for a CPU, for so long together.
+// A verdict needs this much time of running and waiting, all machines together.
 constexpr std::int64_t evidence_ns = 20'000'000;
-constexpr std::int64_t tolerated_part = 3;  // of the time that they have run, they may have waited
-constexpr int times_to_be_sure = 2;         // one after the other
+constexpr std::int64_t tolerated_part = 3;  // waiting for a third of the running time is tolerated
+constexpr int times_to_be_sure = 2;         // in a row
 constexpr std::int64_t longest_wait_ns = 1'000'000;
-constexpr std::int64_t end_of_work_ns = 10'000'000;  // so long nobody has run
+constexpr std::int64_t end_of_work_ns = 10'000'000;  // no goroutine has run for this long
 constexpr std::int64_t shortest_hold_ns = 50'000'000;
 constexpr std::int64_t longest_hold_ns = 1'600'000'000;
 
@@ -43,7 +43,7 @@ enum class verdict : std::uint8_t { open, calm, crowded };
 // Do machines wait for CPUs?
 class contention {
  public:
-  // Forgets what came before.
+  // Forgets all earlier samples.
   void restart() noexcept {
     ++trial_;
     next_ns_ = 0;
@@ -71,7 +71,7 @@ class contention {
     const platform::cpu_times t = platform::thread_cpu_times(m.thread_id.load_relaxed());
     const platform::cpu_times before = std::exchange(m.seen_times, t);
     const bool is_known = std::exchange(m.seen_in_trial, trial_) == trial_;
-    if (!is_known || before.ran_ns < 0 || t.ran_ns < before.ran_ns) return;  // another thread
+    if (!is_known || before.ran_ns < 0 || t.ran_ns < before.ran_ns) return;  // of another thread
     sum_.ran_ns += t.ran_ns - before.ran_ns;
     sum_.waited_ns += t.waited_ns - before.waited_ns;
   }
@@ -80,10 +80,10 @@ class contention {
   std::int64_t next_ns_ = 0;
   std::uint32_t first_ = 0;  // the processor to begin with
   platform::cpu_times sum_{0, 0};
-  int crowded_ = 0;  // times, up to the last one
+  int crowded_ = 0;  // verdicts of crowding in a row
 };
 
-// Does everything that is to run run soon?
+// Does all runnable work run soon?
 class liveliness {
  public:
   void restart(std::int64_t now_ns) noexcept {
@@ -91,7 +91,7 @@ class liveliness {
     moved_at_ns_ = now_ns;
   }
 
-  // Since the last look, has somebody run all the time, or has not everybody run who waited?
+  // Since the last look, has one goroutine run all the time, or has a waiting one not run?
   bool is_anybody_late(std::int64_t now_ns) noexcept {
     return now_ns - looked_at_ns_ >= longest_wait_ns && look(now_ns);
   }
@@ -133,7 +133,7 @@ liveliness all;
 std::int64_t hold_until_ns = 0;
 std::int64_t hold_ns = shortest_hold_ns;
 
-// How many processors should be in reserve now.
+// The number of processors that should be in reserve now.
 std::uint32_t wanted_reserve(std::int64_t now_ns) noexcept {
   const std::uint32_t reserve = sched.gate.reserve();
   if (reserve != 0 && (all.is_anybody_late(now_ns) || !all.is_anybody_there(now_ns))) {
@@ -148,7 +148,7 @@ std::uint32_t wanted_reserve(std::int64_t now_ns) noexcept {
     return std::min(reserve + 1, sched.procs.read_relaxed() - 1);
   }
   if (reserve != 0 && now_ns >= hold_until_ns) {
-    cpus.restart();  // is there a CPU for one more now?
+    cpus.restart();  // a trial: is there a CPU for one more processor now?
     return reserve - 1;
   }
   if (reserve == 0 && seen == verdict::calm) hold_ns = shortest_hold_ns;
@@ -156,10 +156,10 @@ std::uint32_t wanted_reserve(std::int64_t now_ns) noexcept {
 }
 
 void look_after_release() noexcept {
-  detail::heavy_barrier("WG-1");  // WG-3: between saying so and looking once more
+  detail::heavy_barrier("WG-1");  // WG-3: between shrinking the reserve and the last look
   if (is_anything_queued()) wake_p();
-  see_to_polling();               // who was in reserve has not looked for events
-  timer_armed(earliest_timer());  // as above
+  see_to_polling();               // machines in reserve have not polled
+  timer_armed(earliest_timer());  // nor looked at timers
 }
 
 }  // namespace
@@ -169,7 +169,7 @@ bool see_to_reserve(std::int64_t now_ns) noexcept {
   if (!debug_options().keeps_reserve || procs == 1) return false;
   const std::uint32_t before = sched.gate.reserve();
   const std::uint32_t wanted = sched.gate.is_halted()
-                                   ? 0  // nobody is there
+                                   ? 0  // no machine runs
                                    : platform::kept_in_reserve(wanted_reserve(now_ns), procs);
   if (wanted == before) return false;
   if (before == 0) all.restart(now_ns);

@@ -1,11 +1,12 @@
-// Fewer processors in use while the CPUs are others'; see reserve.cpp.
+// Using fewer processors while other processes occupy the CPUs; see reserve.cpp.
 #pragma once
 
 #include <cstdint>
 
 namespace sley::rt {
 
-// True if there are more of them now: goroutines and timers may wait for the next look. [sysmon]
+// [sysmon] Adjusts the reserve. True if it has grown: goroutines and timers may wait for the next
+// look.
 bool see_to_reserve(std::int64_t now_ns) noexcept;
 
 }  // namespace sley::rt

@@ -1,9 +1,9 @@
-// Looking after processors that make no progress: their goroutine computes, is in an announced
-// call, or sleeps in the kernel without having said so. From Go's retake, which knows the second
-// kind only and signals the first.
+// Watches processors that make no progress: their goroutine computes, is in an announced call, or
+// sleeps in the kernel unannounced. From Go's retake, which takes processors from announced calls
+// only and signals computing goroutines.
 //
-// What is seen from outside may be over a moment later. So before a processor is taken its
-// machine's border is closed, and all is looked at again.
+// What sysmon sees from outside may be outdated a moment later. So before it takes a processor it
+// closes the machine's border and looks again.
 #include "runtime/retake.hpp"
 
 #include <sley/detail/atomic.hpp>
@@ -24,48 +24,49 @@ namespace {
 
 using parts::border;
 
-// Who blocks keeps its processor for so long at least.
+// A blocked goroutine keeps its processor at least this long.
 constexpr std::int64_t take_after_ns = 20'000;
-// A processor is taken from a sleeper after this time even if nothing waits for it: then sysmon may
-// rest itself.
+// After this time a processor is taken from a blocked goroutine even if no work waits for it, so
+// that sysmon may rest.
 constexpr std::int64_t take_anyway_ns = 10'000'000;
-// So many threads are made at the same time at most: while one begins to run, the next is made.
+// At most this many threads are being made at once: while one begins to run, the next is made.
 constexpr std::uint32_t threads_at_once = 3;
-// After the flag is raised, a goroutine that comes by at the border has so long before the signal.
+// A goroutine has this long after the flag was raised to come by at the border before it is
+// signalled.
 constexpr std::int64_t signal_after_ns = 50'000;
-// So long after a signal the next goroutine runs. To look sooner would be to take the CPU from the
-// threads that bring that about.
+// The next goroutine runs this long after a signal. An earlier look would take the CPU from the
+// threads that hand the processor over.
 constexpr std::int64_t settled_after_ns = 200'000;
-// While goroutines wait, a slice is noticed to have begun within this part of it.
+// While goroutines wait, sysmon notices the begin of a slice within this part of it.
 constexpr std::int64_t looks_per_slice = 8;
 
-// What was seen of a processor at the last look.
+// What the last look saw of a processor.
 struct seen {
-  const machine* m = nullptr;  // null: nothing of what follows, but for the last
+  const machine* m = nullptr;  // null: only calls_last is valid
   std::uint32_t tick = 0;
   std::uint32_t call = 0;
   std::uint64_t switches = 0;
   std::int64_t slice_from_ns = 0;  // when this tick was first seen
-  std::int64_t still_from_ns = 0;  // when this call and this count of switches were
-  std::int64_t cpu_ns = -1;        // of the thread; -1: not asked
-  bool is_flagged = false;         // has been told that its slice is over
-  std::int64_t flag_cpu_ns = -1;   // of the thread, when it was
-  // The last thing that happened here was that it was taken from a call. While calls do nothing but
-  // last, more threads are needed, and the next one is not waited for.
+  std::int64_t still_from_ns = 0;  // when this call and this count of switches were first seen
+  std::int64_t cpu_ns = -1;        // the thread's CPU time; -1: not asked
+  bool is_flagged = false;         // the flag for the end of the slice was raised
+  std::int64_t flag_cpu_ns = -1;   // the thread's CPU time at that moment
+  // The last event here was that the processor was taken from a call. While all calls are long,
+  // more threads are needed, and sysmon takes the processor from the next call without waiting.
   bool calls_last = false;
 };
 
 seen last_look[max_processors];
 
-// Would somebody else run if this processor were free? Idle processors and machines that search see
-// to what they can reach.
+// Would another goroutine run if this processor were free? Idle processors and searching machines
+// take the work that they can reach, so then only the processor's own queue counts.
 bool is_wanted(const processor* p) noexcept {
   if (sched.gate.available() != 0 || sched.gate.searching() != 0) return has_local_work(p);
   return is_work_waiting(p);
 }
 
-// The machine does not have it any more. The next one that blocks should not have to wait until a
-// thread has been made. Where all that was seen is calls that last, several will.
+// Hands the taken processor on. The next blocked processor should not wait for a thread to be made,
+// so one is requested ahead; several where all calls were long.
 void pass_on(processor* p) noexcept {
   const bool will_more_block = last_look[p->id].calls_last && is_work_waiting(p);
   sched.retakes.add_relaxed(1);
@@ -74,7 +75,7 @@ void pass_on(processor* p) noexcept {
   request_threads(will_more_block ? threads_at_once : 1);
 }
 
-// Takes the processor away, if the machine still is in this call.
+// Takes the processor if the machine is still in this call.
 bool try_take_from_call(processor* p, machine* m, std::uint32_t call) noexcept {
   const bool may_take = m->border.claim(call) && m->p == p;
   if (may_take) release_p(m);
@@ -84,7 +85,7 @@ bool try_take_from_call(processor* p, machine* m, std::uint32_t call) noexcept {
   return may_take;
 }
 
-// Takes it, if the machine still runs what was seen, outside of the runtime.
+// Takes the processor if the machine is outside and still runs the goroutine that was seen.
 bool try_take_from_sleeper(processor* p, machine* m, std::uint64_t switches) noexcept {
   const bool may_take =
       m->border.close() && m->p == p && p->figures.switches.load_relaxed() == switches;
@@ -118,8 +119,8 @@ bool take_from_sleeper(processor* p, machine* m, seen& s, std::int64_t now_ns) n
   if (!is_late && !is_wanted(p)) return false;
   if (!has_slept(s, m)) return false;
   if (m->border.is_inside()) {
-    // It waits for a lock in the runtime, or for one of libc's in a function of the user's that the
-    // runtime called. A goroutine that was interrupted may hold that.
+    // The thread waits for a lock of the runtime, or for a lock of libc in a function of the
+    // program that the runtime called. An interrupted goroutine may hold that lock.
     if (is_late) release_interrupted();
     return false;
   }
@@ -129,22 +130,22 @@ bool take_from_sleeper(processor* p, machine* m, seen& s, std::int64_t now_ns) n
   return false;
 }
 
-// Has the thread been on a CPU since it was flagged? If not, the signal would bring nothing, and
-// make a system call fail that the thread has come to the end of.
+// Has the thread been on a CPU since the flag was raised? If not, a signal would achieve nothing
+// and might fail a system call that is about to return.
 bool has_run_since_flag(const machine* m, const seen& s) noexcept {
   const std::int64_t cpu_ns = platform::thread_cpu_ns(m->thread_id.load_relaxed());
   return cpu_ns < 0 || cpu_ns != s.flag_cpu_ns;
 }
 
-// No thread is there to go on for who is to stop. One is asked for, but to make it may need a lock
-// of libc's whose holder was stopped, and is in line behind others. So if it does not come within a
-// slice, the first that has a thread of his own goes before them.
+// There is no idle thread to take over. Requests one. Making it may need a lock of libc whose
+// holder has itself been preempted and is queued behind others. So if no thread has come within a
+// slice, the first queued goroutine that waits on its own thread moves to the front.
 void see_to_heir(std::int64_t late_ns) noexcept {
   request_threads();
   if (late_ns >= debug_options().slice_ns) sched.queue.bring_forward(waits_on_its_thread);
 }
 
-// The time slice is over: the flag first, then the signal. Returns when to look again.
+// Ends the time slice: raises the flag first, sends the signal later. Returns when to look again.
 std::int64_t preempt(const processor* p, machine* m, seen& s, std::int64_t now_ns) noexcept {
   m->border.raise(border::preempt);
   if (!std::exchange(s.is_flagged, true)) {
@@ -161,9 +162,9 @@ std::int64_t preempt(const processor* p, machine* m, seen& s, std::int64_t now_n
   return now_ns + settled_after_ns;
 }
 
-// It has done something since the last look, or is seen for the first time.
+// The processor has made progress since the last look, or is seen for the first time.
 void note_progress(processor* p, const machine* m, seen& s, std::int64_t now_ns) noexcept {
-  // A call has ended: by itself, or another goroutine that came back from one took the processor.
+  // A call has ended: it returned, or a goroutine that came back from its call took the processor.
   const bool has_ended = s.m == m && s.call != 0 && s.call != m->border.call();
   if (has_ended || p->has_seen_return.load_relaxed()) s.calls_last = false;
   p->has_seen_return.store_relaxed(false);
@@ -172,14 +173,14 @@ void note_progress(processor* p, const machine* m, seen& s, std::int64_t now_ns)
   s.switches = p->figures.switches.load_relaxed();
   s.still_from_ns = now_ns;
   s.cpu_ns = -1;
-  s.is_flagged = false;  // it comes by: no signal, which might find it in a system call
+  s.is_flagged = false;  // it comes by the border, so a signal might only hit a system call
 }
 
 bool is_still(const processor* p, const machine* m, const seen& s) noexcept {
   return s.m == m && s.call == m->border.call() && s.switches == p->figures.switches.load_relaxed();
 }
 
-// Takes it from who blocks. True if it did.
+// Takes the processor from a blocked goroutine. True if it did.
 bool take_if_blocked(processor* p, machine* m, seen& s, std::int64_t now_ns) noexcept {
   if (!is_still(p, m, s)) {
     note_progress(p, m, s, now_ns);
@@ -190,18 +191,18 @@ bool take_if_blocked(processor* p, machine* m, seen& s, std::int64_t now_ns) noe
   return s.call != 0 ? take_from_call(p, m, s, now_ns) : take_from_sleeper(p, m, s, now_ns);
 }
 
-// Ends the time slice of who computes. Returns when to look again.
+// Ends the time slice of a computing goroutine. Returns when to look again.
 std::int64_t watch_slice(const processor* p, machine* m, seen& s, std::int64_t now_ns) noexcept {
   const std::int64_t slice_ns = debug_options().slice_ns;
   const std::int64_t end_ns = s.slice_from_ns + slice_ns;
   const std::int64_t soon_ns = now_ns + slice_ns / looks_per_slice;
   if (is_work_waiting(p))
     return now_ns < end_ns ? std::min(end_ns, soon_ns) : preempt(p, m, s, now_ns);
-  // Nobody waits so far. Who is woken by a timer will; others wait for the next look.
+  // No goroutine waits yet. The next timer may change that; other work waits for the next look.
   return now_ns < end_ns ? end_ns : std::max(earliest_timer(), soon_ns);
 }
 
-// When to look at it again at the latest.
+// Returns when to look at the processor again at the latest.
 std::int64_t look_at(processor* p, std::int64_t now_ns, look_result& result) noexcept {
   seen& s = last_look[p->id];
   machine* m = p->m.read();
@@ -214,7 +215,7 @@ std::int64_t look_at(processor* p, std::int64_t now_ns, look_result& result) noe
   if (s.m == nullptr || s.tick != tick) {
     s.tick = tick;
     s.slice_from_ns = now_ns;
-    s.m = nullptr;  // still it can be only at the next look
+    s.m = nullptr;  // it counts as without progress from the next look at the earliest
   }
   if (take_if_blocked(p, m, s, now_ns)) {
     result.has_taken = true;
@@ -234,7 +235,7 @@ look_result look_at_processors(std::int64_t now_ns) noexcept {
     const std::int64_t again_ns = look_at(&sched.processors[i], now_ns, result);
     result.look_at_ns = std::min(result.look_at_ns, again_ns);
   }
-  // One is on its way from a machine to another, where a slice begins.
+  // A processor is on its way from one machine to another, where a slice begins.
   if (result.without_machine > sched.gate.idle()) {
     result.look_at_ns = std::min(result.look_at_ns, now_ns + signal_after_ns);
   }

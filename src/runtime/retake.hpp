@@ -1,4 +1,4 @@
-// Looking after processors that make no progress; see retake.cpp.
+// Taking processors from goroutines that block or compute; see retake.cpp.
 #pragma once
 
 #include <cstdint>

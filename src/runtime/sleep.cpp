@@ -1,4 +1,5 @@
-// A goroutine sleeps: it is put among the timers once it is parked. From Go's time.Sleep.
+// Puts a goroutine to sleep: it becomes an element of a timer heap once it is parked. From Go's
+// time.Sleep.
 #include <sley/detail/deadline.hpp>
 
 #include "platform/decisions.hpp"
@@ -17,7 +18,7 @@ struct sleep_request {
   bool no_memory = false;
 };
 
-// Nobody wakes the goroutine before this, so it is parked when its time comes.
+// No waker knows the goroutine before this, so it is parked when its time comes.
 void begin_sleep(goroutine* g, void* arg) noexcept {
   auto* s = static_cast<sleep_request*>(arg);
   if (add_sleeper(g, s->until_ns)) return;

@@ -19,15 +19,15 @@ std::uint64_t sum(detail::atomic<std::uint64_t> rt::counters::* counter) noexcep
   return total;
 }
 
-// Ended goroutines first: one that ends between the two sums is counted as living, not as minus
-// one.
+// Reads the ended goroutines first, so that a goroutine that ends between the two sums counts as
+// living and not as minus one.
 std::uint64_t living() noexcept {
   const std::uint64_t finished = sum(&rt::counters::finished);
   return sum(&rt::counters::spawned) + rt::sched.spawned.load_relaxed() - finished;
 }
 
-// Locks are taken where no goroutine can be stopped. A foreign thread may take them as it is, and
-// does not end a pause between two run()s by looking.
+// Locks are taken only inside, where no goroutine can be stopped. A foreign thread may take them
+// without entering, and so does not end a pause between two run()s.
 class inside_runtime {
  public:
   inside_runtime() noexcept {

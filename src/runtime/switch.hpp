@@ -1,6 +1,6 @@
-// The switch between stacks, with everything that must be told or moved. Inlined into the functions
-// that switch (see platform/context.hpp); after each of them the caller is on `to`'s side of the
-// world until it is switched back to.
+// The switch between stacks, with everything that must be saved or reported. It is inlined into the
+// functions that switch (see platform/context.hpp). A call returns when its stack is switched back
+// to.
 #pragma once
 
 #include "base/check.hpp"
@@ -11,8 +11,8 @@
 
 namespace sley::rt {
 
-// What the side that was switched to does first: the goroutine that has left, if it will come back,
-// waits from now on, and then may be seen by others.
+// First step on the side that was switched to. The goroutine that has left, if it will come back,
+// gets the status `waiting`. Then its action may make it visible to other threads.
 [[gnu::always_inline]] inline void run_after_switch(machine* m) noexcept {
   const after_switch after = m->after;
   if (after.action != nullptr) {
@@ -24,8 +24,8 @@ namespace sley::rt {
   }
 }
 
-// First thing on a side that was switched to, which may be on another thread than it left.
-// `exceptions` is the state of exceptions that it had when it left.
+// Called first by a side that was switched back to, possibly on another thread. `exceptions` is the
+// exception state that it had when it left.
 [[gnu::always_inline]] inline void come_back(platform::fiber_state& own,
                                              const platform::exception_state& exceptions) noexcept {
   platform::after_switch(own);
@@ -34,7 +34,7 @@ namespace sley::rt {
   run_after_switch(m);
 }
 
-// From the running goroutine to another. The machine's after_switch is set already.
+// Switches from the running goroutine to another. The machine's after_switch is set already.
 [[gnu::always_inline]] inline void switch_goroutines(machine* m, goroutine* from,
                                                      goroutine* to) noexcept {
   m->g = to;
@@ -45,7 +45,7 @@ namespace sley::rt {
   come_back(own, exceptions);
 }
 
-// From the running goroutine to the machine's own stack.
+// Switches from the running goroutine to the machine's own stack.
 [[gnu::always_inline]] inline void switch_to_machine(machine* m, goroutine* from) noexcept {
   m->g = nullptr;
   const platform::exception_state exceptions = *m->thread_exceptions;
@@ -55,8 +55,8 @@ namespace sley::rt {
   come_back(own, exceptions);
 }
 
-// From the machine's own stack to a goroutine, which may well come back as another. No exception is
-// in flight on that stack.
+// Switches from the machine's own stack to a goroutine. Another goroutine may switch back. No
+// exception is in flight on the machine's stack.
 [[gnu::always_inline]] inline void switch_from_machine(machine* m, goroutine* to) noexcept {
   m->g = to;
   platform::before_switch(&m->fiber, to->stack->fiber);
@@ -64,7 +64,7 @@ namespace sley::rt {
   come_back(m->fiber, {});
 }
 
-// Leaves a stack for good. `scratch`, on that stack, takes what nobody will read.
+// Leaves a stack for ever. `scratch`, on that stack, receives the context, which is never read.
 [[noreturn, gnu::always_inline]] inline void leave_stack(machine* m, platform::context& scratch,
                                                          goroutine* to) noexcept {
   m->g = to;

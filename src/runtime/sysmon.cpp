@@ -1,13 +1,13 @@
-// The thread that looks after everybody else. It holds no processor, and it alone closes borders:
-// takes processors from who sleeps, stops the world; and it watches for deadlocks. From Go's
+// The thread that watches all others. It holds no processor. It alone closes borders: it takes
+// processors from blocked threads and stops the world. It also looks for deadlocks. From Go's
 // sysmon.
 //
-// It looks often while there is something to find and seldom when not: every 60 us at first (Go:
-// 20; more threads than with Go would be made for calls that block, and more CPU time be spent),
-// after 50 rounds without success at doubled distances up to 10 ms, and at the end of a time slice.
-// When all processors are idle and nothing is left to tidy up it sleeps until one is taken into use
-// (pop_idle), so an idle process makes no wake-ups, but for ten a second while a goroutine without
-// a processor sleeps in the kernel, which might come back and compute.
+// It looks often while it finds something and seldom otherwise: every 60 us at first (Go: 20; that
+// would make more threads for blocking calls and use more CPU time), after 50 rounds without
+// success at doubled intervals up to 10 ms, and at the end of a time slice. When all processors are
+// idle and nothing is left to tidy up, it sleeps until one is taken into use (pop_idle). So an idle
+// process makes no wake-ups. Exception: ten a second while a goroutine without a processor sleeps
+// in the kernel, because it might come back and compute.
 #include "base/check.hpp"
 #include "platform/decisions.hpp"
 #include "platform/os.hpp"
@@ -32,21 +32,21 @@ namespace {
 
 constexpr std::int64_t shortest_delay_ns = 60'000;
 constexpr std::int64_t longest_delay_ns = 10'000'000;
-// With processors in reserve, which timers and goroutines may wait for.
+// With processors in reserve, because timers and goroutines may wait for one.
 constexpr std::int64_t longest_delay_in_reserve_ns = 1'000'000;
-// With all processors idle, but threads that run goroutines without one.
+// With all processors idle while threads run goroutines without one.
 constexpr std::int64_t longest_delay_idle_ns = 100'000'000;
 constexpr int patient_rounds = 50;
 constexpr std::int64_t second_ns = 1'000'000'000;
 
-// How long until the next look.
+// The time until the next look.
 class pace {
  public:
   void hurry() noexcept {
     rounds_ = 0;
     delay_ns_ = shortest_delay_ns;
   }
-  // From short to long without patience: what has begun after a rest mostly ends soon.
+  // Slows down from the next look on, because work that begins after a rest mostly ends soon.
   void look_round() noexcept {
     rounds_ = patient_rounds;
     delay_ns_ = shortest_delay_ns;
@@ -55,8 +55,8 @@ class pace {
     if (++rounds_ > patient_rounds) delay_ns_ = std::min(2 * delay_ns_, longest_ns);
   }
   std::int64_t delay_ns() const noexcept { return delay_ns_; }
-  // When the next look is due, if this one was then and is now: that the thread was woken late does
-  // not put off those that follow.
+  // When the next look is due, if this one was due at due_ns and happens at now_ns. A late wake-up
+  // of the thread does not put off later looks.
   std::int64_t after(std::int64_t due_ns, std::int64_t now_ns) const noexcept {
     return std::clamp(due_ns, now_ns - delay_ns_ / 4 * 3, now_ns) + delay_ns_;
   }
@@ -66,8 +66,8 @@ class pace {
   std::int64_t delay_ns_ = shortest_delay_ns;
 };
 
-// Threads that had nothing to do for a whole period are not needed. Some are kept: somebody must be
-// there when a goroutine is preempted.
+// Ends threads that had nothing to do for a whole period. Some are kept, because a preemption needs
+// a thread at once.
 class thread_count {
  public:
   void look(std::int64_t now_ns) noexcept {
@@ -87,7 +87,7 @@ class thread_count {
   std::int64_t period_end_ns_ = 0;
 };
 
-// What is done about once a second, while there is something to do.
+// The duties of about once a second, while there is any.
 class housekeeping {
  public:
   void look(std::int64_t now_ns) noexcept {
@@ -108,7 +108,7 @@ class housekeeping {
   thread_count threads_;
 };
 
-// All are idle: says so to who takes a processor into use. False if somebody has.
+// All processors are idle: asks to be woken when one is taken into use. False if one already was.
 bool announce_rest() noexcept {
   detail::lock_guard guard(sched.lock);
   if (!is_everybody_idle() || sched.gate.reserve() != 0) return false;
@@ -122,7 +122,7 @@ void end_rest() noexcept {
   sched.sysmon_sleeps = false;
 }
 
-// True if somebody has woken us.
+// True if sysmon was woken.
 bool sleep_until(std::int64_t when_ns, std::int64_t now_ns) noexcept {
   sched.sysmon_delay_ns.store_relaxed(when_ns - now_ns);  // a hint
   const bool was_woken = sched.sysmon_note.sleep(when_ns);
@@ -131,9 +131,9 @@ bool sleep_until(std::int64_t when_ns, std::int64_t now_ns) noexcept {
   return was_woken;
 }
 
-// A machine goes idle with work in sight only in rare races with threads that come and go, and it
-// does not wait for events if we look for some at that moment. And memory for stacks may be there
-// again without a stack having come free.
+// Covers three rare cases. A machine may go idle with work in sight in a race with threads that
+// come and go. A machine does not wait for events if sysmon polls at that moment. Memory for stacks
+// may be available again without a stack having been freed.
 void help_out() noexcept {
   if (sched.stackless_count.load_relaxed() != 0) help_stackless();
   if (sched.gate.available() == 0 || sched.gate.searching() != 0) return;

@@ -14,13 +14,14 @@ namespace sley::rt {
 
 namespace {
 
-// So long at most those that are due wait until there is room for a batch of them.
+// Due timers wait at most this long until there is room for a batch of them.
 constexpr std::int64_t longest_without_room_ns = 1'000'000;
 
-// A machine without a processor, a foreign thread's, arms its timers with the first one.
+// A foreign thread's machine has no processor, and arms its timers on the first one.
 processor* heap_for(machine* m) noexcept { return m->p != nullptr ? m->p : &sched.processors[0]; }
 
-// Takes the lock, and there is room for one more. False: there is no memory, and no lock taken.
+// Takes the lock and ensures room for one more timer. False if there is no memory; the lock is not
+// taken then.
 bool lock_with_room(timer_set& set) noexcept {
   set.lock.acquire();
   if (set.heap.reserve_one()) return true;
@@ -28,8 +29,8 @@ bool lock_with_room(timer_set& set) noexcept {
   return false;
 }
 
-// The timer is not in its heap, which is locked, and whose processor is gone: the first one's,
-// which always is, becomes its heap, and is locked.
+// The timer is in no heap, its home heap is locked, and that heap's processor is gone. Makes the
+// heap of the first processor, which always exists, its home, and exchanges the locks.
 timer_set* move_home(timer* t, timer_set* closed) noexcept {
   processor* first = &sched.processors[0];
   first->timers.lock.acquire();  // after the other, as in close_timers
@@ -38,7 +39,7 @@ timer_set* move_home(timer* t, timer_set* closed) noexcept {
   return &first->timers;
 }
 
-// The next time of a periodic timer: missed ones are left out.
+// The next time of a periodic timer. Missed times are left out.
 std::int64_t next_period(const timer* t, std::int64_t now_ns) noexcept {
   const std::int64_t late = now_ns - t->when_ns;
   const std::int64_t periods = 1 + late / t->period_ns;
@@ -51,14 +52,14 @@ std::int64_t next_period(const timer* t, std::int64_t now_ns) noexcept {
   return next;
 }
 
-// Goroutines that timers have made runnable.
+// The goroutines that a batch of timers makes runnable.
 struct woken_list {
   goroutine* all[most_fired_at_once];
   std::size_t size = 0;
-  bool are_many_waiting = false;  // in the heap that they come from
+  bool are_many_waiting = false;  // in the heap of the batch
 };
 
-// What was first in a heap: one or the other.
+// The first element of a heap: one of the two is null.
 struct due_element {
   timer* t;
   goroutine* sleeper;
@@ -68,7 +69,7 @@ due_element first_of(const timer_set& set) noexcept {
   return {static_cast<timer*>(set.heap.first()), static_cast<goroutine*>(set.heap.first_guest())};
 }
 
-// Requires the lock. Takes up to `limit` that are due out of the heap, and asks for their memory.
+// Requires the lock. Removes up to `limit` due elements from the heap and prefetches their memory.
 std::size_t take_due(timer_set& set, std::int64_t now_ns, std::size_t limit,
                      due_element (&due)[most_fired_at_once]) noexcept {
   std::size_t count = 0;
@@ -82,9 +83,9 @@ std::size_t take_due(timer_set& set, std::int64_t now_ns, std::size_t limit,
   return count;
 }
 
-// Requires the lock. There is room in the heap where the timer was. A periodic one goes by the
-// clock of this moment: since it read `now_ns` the thread may have waited for the lock or for a
-// CPU, and ticks that are over by now would come right after this one.
+// Requires the lock. There is room in the heap, because the timer has just left it. A periodic
+// timer is rearmed by the present time: the thread may have waited for the lock or for a CPU since
+// it read `now_ns`, and ticks that are over would fire right after this one.
 goroutine* fire(timer_set& set, timer* t, std::int64_t now_ns) noexcept {
   if (t->period_ns > 0) {
     now_ns = platform::now_ns();
@@ -93,20 +94,20 @@ goroutine* fire(timer_set& set, timer* t, std::int64_t now_ns) noexcept {
   return t->fire(t, now_ns);
 }
 
-// What finds no place in the queue would go behind all that is in the global one. So it stays in
-// the heap, where who is due first is first. The next slot is free again soon, whatever is in the
-// queue.
+// How many goroutines fit into the local queue and the next slot, which is free again soon. A
+// goroutine that does not fit would go to the end of the global queue. So its timer stays in the
+// heap, which keeps deadline order.
 std::size_t room_of(const processor* p) noexcept {
   return p->queue.room() + (p->next.is_empty() ? 1 : 0);
 }
 
-// There is, also for as many of those who wait in the global queue, which come in behind the batch:
-// let_in() in find_runnable.cpp.
+// Is there room for a batch, and for as many goroutines of the global queue, which let_in() in
+// find_runnable.cpp puts behind it?
 bool has_room_for_batch(const processor* p) noexcept {
   return room_of(p) >= (sched.queue.is_empty() ? most_fired_at_once : 2 * most_fired_at_once);
 }
 
-// Fires up to a batch of what is due. How many.
+// Fires up to a batch of due timers. Returns how many.
 std::size_t fire_due(timer_set& set, std::int64_t now_ns, std::size_t limit,
                      woken_list& woken) noexcept {
   due_element due[most_fired_at_once];
@@ -144,7 +145,7 @@ bool add_sleeper(goroutine* g, std::int64_t when_ns) noexcept {
 }
 
 bool remove_timer(timer* t) noexcept {
-  if (t->home.read_relaxed() == nullptr) return false;  // never armed; timer_hold looks again
+  if (t->home.read_relaxed() == nullptr) return false;  // never armed; else timer_hold decides
   return timer_hold(t).disarm();
 }
 
@@ -161,10 +162,11 @@ bool timer_hold::arm(std::int64_t when_ns) noexcept {
 }
 
 void insert_again(timer* t, std::int64_t when_ns) noexcept {
-  t->home.read_relaxed()->timers.heap.insert(t, when_ns);  // in the place that it has just left
+  t->home.read_relaxed()->timers.heap.insert(t, when_ns);  // the timer has just left this heap
 }
 
-// A second heap is locked only here and in move_home: the first processor's, which never goes.
+// Only this function and move_home lock a second heap, that of the first processor, which never
+// goes.
 void close_timers(processor* p) noexcept {
   processor* first = &sched.processors[0];
   timer_set& from = p->timers;
@@ -222,7 +224,7 @@ bool run_due_timers(processor* p) noexcept {
 }
 
 void run_all_due_timers() noexcept {
-  const std::uint32_t procs = sched.procs.read_relaxed();  // who holds one sees it stand still
+  const std::uint32_t procs = sched.procs.read_relaxed();  // constant while a processor is held
   for (std::uint32_t i = 0; i < procs; ++i) run_due_timers(&sched.processors[i]);
 }
 

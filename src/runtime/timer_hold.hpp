@@ -14,20 +14,20 @@ inline void publish_first(timer_set& set) noexcept {
   set.first_ns.store_relaxed(set.heap.is_empty() ? never : set.heap.first_when_ns());
 }
 
-// Requires the set's lock, which it lets go. Something that is due then has just been put there.
+// Requires the set's lock, and releases it. A timer for `when_ns` has just been inserted.
 inline void publish_and_release(timer_set& set, std::int64_t when_ns) noexcept {
   const bool is_first = when_ns < set.first_ns.load_relaxed();  // written under the lock
   publish_first(set);
   set.lock.release();
-  if (is_first) timer_armed(when_ns);  // who sleeps may have to wake earlier
+  if (is_first) timer_armed(when_ns);  // the poller may have to wake earlier
 }
 
-// While it lives, the timer, which has been added once, neither fires nor is changed by anybody
-// else: its heap's lock is held.
+// Holds the lock of the timer's heap. While it lives, the timer neither fires nor is changed by
+// another thread. The timer must have been added once.
 class timer_hold {
  public:
   explicit timer_hold(timer* t) noexcept : t_(t) {
-    for (;;) {  // ends when the timer did not move to another heap meanwhile
+    for (;;) {  // ends when the timer has not moved to another heap meanwhile
       processor* home = t->home.read();
       home->timers.lock.acquire();
       set_ = &home->timers;
@@ -53,12 +53,12 @@ class timer_hold {
     if (was_armed) set_->heap.remove(t_);
     return was_armed;
   }
-  // Whether it is armed or not. False, and nothing happened, if there is no memory.
+  // Arms the timer, armed or not. False if there is no memory; nothing has happened then.
   [[nodiscard]] bool arm(std::int64_t when_ns) noexcept;
 
  private:
   timer* t_;
-  timer_set* set_;  // where it is, or was last
+  timer_set* set_;  // the timer's home
   bool has_armed_ = false;
 };
 

@@ -16,7 +16,7 @@ namespace {
 
 run_trace* all_traces = nullptr;  // [stw] null: off
 
-// Nobody uses a processor, so we own them all; those that are idle were left under the lock.
+// No machine uses a processor, so sysmon owns all of them. The lock orders the idle ones.
 template <class F>
 void for_each_processor(F f) {
   detail::lock_guard guard(sched.lock);
@@ -29,7 +29,7 @@ void switch_on(void* traces) {
   raise_on_all_machines(parts::border::traced);
   for_each_processor([](processor* p) {
     p->trace = trace_of(p->id);
-    const machine* m = p->m.read_relaxed();  // it is shut out
+    const machine* m = p->m.read_relaxed();  // the machine is shut out
     if (m != nullptr && m->g != nullptr) trace_begin(p, m, m->g);
   });
 }

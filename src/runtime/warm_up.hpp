@@ -1,5 +1,6 @@
-// The memory of goroutines that run soon, asked for while there are several to ask for: where many
-// thousands wait, what one comes back to is in no cache, and its stack's page in no TLB.
+// Prefetches the memory of goroutines that are about to run. Where many thousands wait, a
+// goroutine's record and stack are in no cache and its stack's page is in no TLB. Prefetching
+// several at a time overlaps these misses.
 #pragma once
 
 #include "platform/context.hpp"
@@ -10,8 +11,8 @@
 
 namespace sley::rt {
 
-// Where fewer wait in the same place, all that they need is in the caches, and asking for it would
-// take longer than a switch.
+// Where fewer goroutines wait, their memory is in the caches, and prefetching it would take longer
+// than a switch.
 inline constexpr std::size_t many_waiting = 4096;
 
 // A goroutine's record.
@@ -20,16 +21,16 @@ inline void warm_up_record(const goroutine* g) noexcept {
   for (std::size_t at = 0; at < sizeof(goroutine); at += 64) __builtin_prefetch(start + at);
 }
 
-// Has it left its stack, which its context names?
+// Is the goroutine's saved context on its own stack?
 inline bool has_left_stack(const goroutine* g) noexcept {
-  return g->stack != nullptr && g->needs.load_relaxed() == 0;  // in hand, nobody changes them
+  return g->stack != nullptr && g->needs.load_relaxed() == 0;  // g is in the caller's hand
 }
 
-// What they come back to on their stacks: some frames, and what is called from there. The caller
-// has them in hand, and has asked for their records.
+// Prefetches the frames that the goroutines return to and the lines below, which the next calls
+// write. The caller has the goroutines in hand and has prefetched their records.
 //
-// One line of each is loaded first. CPUs were seen to leave out a prefetch whose page they do not
-// know (an Intel Xeon of 2023), and walk to several pages side by side where nothing comes between.
+// One line of each stack is loaded first, because some CPUs (seen on an Intel Xeon of 2023) drop a
+// prefetch whose page is in no TLB. Loads in a row let the CPU walk to several pages at once.
 inline void warm_up_stacks(std::span<goroutine* const> all) noexcept {
   constexpr std::ptrdiff_t below = 256;
   constexpr std::ptrdiff_t above = 512;
@@ -43,7 +44,7 @@ inline void warm_up_stacks(std::span<goroutine* const> all) noexcept {
   }
 }
 
-// The first of a list.
+// Prefetches the first goroutines of a list.
 inline void warm_up(const goroutine_list& list) noexcept {
   constexpr std::size_t most = 128;
   goroutine* all[most];

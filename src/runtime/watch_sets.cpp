@@ -13,11 +13,11 @@ namespace sley::rt {
 namespace {
 
 constexpr std::uint64_t round_interval_cycles = 50'000;  // 20 us
-constexpr std::uint32_t rounds_between_seeing = 16;      // whether others look at theirs
+constexpr std::uint32_t rounds_between_seeing = 16;      // rounds that look for neglected sets
 constexpr std::int64_t longest_unpolled_ns = 10'000'000;
-constexpr std::int64_t longest_unpolled_in_reserve_ns = 1'000'000;  // who could poll does not
+constexpr std::int64_t longest_unpolled_in_reserve_ns = 1'000'000;  // machines are held back
 
-// One at a time, for others would only wait for the kernel's lock.
+// One thread polls a set at a time, because others would only wait for the kernel's lock.
 goroutine_list look_at(std::uint32_t number) noexcept {
   watch_set& set = sched.watch_sets[number];
   if (set.watched.load_relaxed() == 0 || !set.looking.try_take()) return {};
@@ -29,7 +29,7 @@ goroutine_list look_at(std::uint32_t number) noexcept {
   return woken;
 }
 
-// Does anybody hold a processor that the set belongs to?
+// Does a machine hold one of the set's processors?
 bool is_attended(std::uint32_t set) noexcept {
   const std::uint32_t procs = sched.procs.read();
   const std::uint32_t sets = sched.watch_set_count.read();
@@ -72,7 +72,7 @@ std::uint32_t watch_set_of(const processor* p) noexcept {
 }
 
 int add_to_set(std::uint32_t set, int fd, std::uint64_t tag) noexcept {
-  sched.watch_sets[set].watched.add_relaxed(1);  // before there are events
+  sched.watch_sets[set].watched.add_relaxed(1);  // before the first event can come
   const int error = platform::watch(set, fd, tag);
   if (error != 0) sched.watch_sets[set].watched.add_relaxed(-1U);
   return error;

@@ -1,12 +1,12 @@
-// Who looks at which descriptors for events. They are watched in sets, one for each processor as
-// far as that goes. Who holds a processor looks at its set when there is nothing to run, so a
-// goroutine goes on where the descriptor that it has waited for is watched; netpoll.cpp chooses
-// where that is.
+// Which machine polls which descriptors. Descriptors are watched in sets, one set for each
+// processor as far as possible. A machine polls the set of its processor when it has nothing to
+// run. So a goroutine goes on where the descriptor that it waited for is watched; netpoll.cpp
+// chooses that set.
 //
-// A set whose processors nobody holds is everybody's: who looks at his own looks at those too, once
-// in 20 us at most; and now and then at those that nobody has looked at for long, for who holds
-// their processors computes. sysmon sees to what is left. Who sleeps as the poller waits for events
-// of all sets (poll.cpp).
+// A machine that polls its own set also polls the sets of idle processors, once in 20 us at most,
+// and now and then the sets that have gone unpolled because the machines of their processors
+// compute. sysmon polls the sets that are left. The sleeping poller waits for events of all sets
+// (poll.cpp).
 #pragma once
 
 #include <sley/detail/atomic.hpp>
@@ -23,32 +23,32 @@ struct machine;
 struct processor;
 
 struct alignas(64) watch_set {
-  parts::claim looking;                   // by who looks for events
-  detail::atomic<std::uint32_t> looks;    // relaxed: others see whether anybody does
-  detail::atomic<std::uint32_t> watched;  // relaxed: descriptors; a look at none is left out
+  parts::claim looking;                   // held by the thread that polls the set
+  detail::atomic<std::uint32_t> looks;    // relaxed: tells other machines whether the set is polled
+  detail::atomic<std::uint32_t> watched;  // relaxed: descriptors; an empty set is not polled
 };
 
-// Which sets are looked at, as somebody sees it who asks now and then.
+// One observer's memory of which sets are polled.
 class look_counts {
  public:
-  // Are there descriptors in the set that nobody has looked at since this was asked of it last?
+  // Does the set have descriptors, and has no machine polled it since this was last asked?
   bool is_neglected(std::uint32_t set) noexcept;
 
  private:
   std::uint32_t seen_[platform::most_watch_sets] = {};
 };
 
-// What a processor knows of the sets of others.
+// A processor's memory of its rounds over the sets of others.
 struct set_rounds {
-  std::uint64_t last_cycles = 0;  // when it looked at them last
+  std::uint64_t last_cycles = 0;  // when its machine polled them last
   std::uint32_t count = 0;
   look_counts looks;
 };
 
-// The set that the processor belongs to.
+// The set of the processor.
 std::uint32_t watch_set_of(const processor* p) noexcept;
 
-// Opens one for each processor, as far as they can be had. Returns 0 if there is any, or an errno
+// Opens a set for each processor, as far as possible. Returns 0 if there is any set, or an errno
 // value. At boot, and [stw].
 int open_watch_sets() noexcept;
 
@@ -56,12 +56,12 @@ int open_watch_sets() noexcept;
 [[nodiscard]] int add_to_set(std::uint32_t set, int fd, std::uint64_t tag) noexcept;
 void remove_from_set(std::uint32_t set, int fd) noexcept;
 
-// These look without waiting, and return who is to be made ready.
+// These poll without waiting and return the goroutines that must be made ready.
 goroutine_list look_at_all_sets() noexcept;                      // [inside]
-goroutine_list look_at_sets(machine* m) noexcept;                // [inside] its own, and others'
-goroutine_list look_at_late_sets(std::int64_t now_ns) noexcept;  // [sysmon] nobody has for long
+goroutine_list look_at_sets(machine* m) noexcept;                // [inside] own set and others'
+goroutine_list look_at_late_sets(std::int64_t now_ns) noexcept;  // [sysmon] sets unpolled for long
 
-// Is there a set that nobody has looked at since this was asked with these counts last?
+// Has any set gone unpolled since this was last asked with these counts?
 bool are_any_neglected(look_counts& counts) noexcept;
 
 }  // namespace sley::rt

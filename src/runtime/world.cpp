@@ -1,11 +1,10 @@
-// The number of processors, and how it changes while goroutines run: the world is stopped, which
-// means that nobody uses a processor. From Go's procresize, stopTheWorld and
-// sysmonUpdateGOMAXPROCS.
+// Changes the number of processors while goroutines run. For that the world is stopped: no machine
+// uses a processor. From Go's procresize, stopTheWorld and sysmonUpdateGOMAXPROCS.
 //
-// One thread stops it, sysmon. Machines that come by at their border or in their loop make their
-// processor idle, and idle ones stay idle. For those that compute or sleep in user code it is
-// enough to close their border: they go on, and wait only if they want to enter. So nobody is
-// interrupted, and it takes as long as the longest stay inside the runtime.
+// Only sysmon stops the world. Machines that come by at their border or in their loop make their
+// processor idle, and idle ones stay idle. For machines that compute or sleep in user code it is
+// enough to close their border: they go on, and wait only if they enter the runtime. So no
+// goroutine is interrupted, and stopping takes as long as the longest stay inside the runtime.
 #include <sley/runtime.hpp>
 
 #include "base/check.hpp"
@@ -28,7 +27,7 @@ namespace sley::rt {
 
 namespace {
 
-// A machine that can't enter, perhaps because of an announced call.
+// A machine that cannot enter: its border is closed, or its announced call is claimed.
 struct shut_out {
   machine* m = nullptr;
   std::uint32_t call = 0;
@@ -43,12 +42,12 @@ void let_go(shut_out& s, std::uint32_t raised) noexcept {
 constexpr std::int64_t look_again_ns = 5'000;
 constexpr std::int64_t signal_again_ns = 1'000'000;
 
-// A processor that its machine does not use now, and will not before start_the_world().
+// Shuts out the machine of p. True if p is not in use now and will not be before start_the_world().
 bool hold(processor* p) noexcept {
-  machine* m = p->m.read();  // looked at again once its border is closed
+  machine* m = p->m.read();  // checked again once its border is closed
   if (m == nullptr || held[p->id].m != nullptr) return false;
   const std::uint32_t call = m->border.call();
-  // Without membarrier only those in announced calls can be shut out; others get a signal.
+  // Without membarrier only machines in announced calls can be shut out; others get a signal.
   if (detail::barriers_are_symmetric && call == 0) return false;
   const bool is_shut_out = call != 0 ? m->border.claim(call) : m->border.close();
   held[p->id] = {m, call};
@@ -68,7 +67,7 @@ void stop_the_world() noexcept {
   const std::uint32_t procs = sched.procs.read();
   std::uint32_t held_count = 0;
   std::int64_t signal_at_ns = 0;
-  for (;;) {  // ends: each machine leaves the runtime, or comes by
+  for (;;) {  // ends: each machine leaves the runtime or comes by its border
     for (std::uint32_t i = 0; i < procs; ++i) held_count += hold(&sched.processors[i]) ? 1 : 0;
     if (sched.gate.idle() + held_count == procs) return;
     platform::sleep_ns(look_again_ns);
@@ -83,7 +82,7 @@ void stop_the_world() noexcept {
   }
 }
 
-// Those who keep their processor go on as if nothing had been.
+// Machines that keep their processor go on undisturbed.
 void start_the_world() noexcept {
   sched.gate.restart();
   for (shut_out& s : held) {
@@ -92,7 +91,7 @@ void start_the_world() noexcept {
     if (has_lost && s.call == 0) add_stray(s.m);
     let_go(s, has_lost ? std::uint32_t{parts::border::lost} : 0);
   }
-  detail::heavy_barrier("WG-1");  // WG-1: work that came while nobody was woken
+  detail::heavy_barrier("WG-1");  // WG-1: for work that was submitted during the halt
   if (is_anything_queued()) wake_p();
   timer_armed(earliest_timer());
 }
@@ -115,7 +114,7 @@ void add_processor(std::uint32_t id) noexcept {
   sched.gate.add_idle(1);
 }
 
-// Its goroutines, in their order.
+// Takes all goroutines of the processor, in their order.
 goroutine_list take_queue(processor* p) noexcept {
   goroutine_list all;
   if (goroutine* g = p->next.take()) all.push_back(g);
@@ -144,7 +143,8 @@ void remove_processor(std::uint32_t id) noexcept {
 void set_procs(std::uint32_t procs) noexcept {
   const std::uint32_t before = sched.procs.read();
   construct_processors(procs);
-  // Backwards: the last one's goroutines are behind all others', and the first new one is first.
+  // Backwards, so that the goroutines of the last processor end up behind all others, and the first
+  // new processor is the first of the idle ones.
   for (std::uint32_t id = before; id-- > procs;) remove_processor(id);
   for (std::uint32_t id = procs; id-- > before;) add_processor(id);
   sched.order.reset(procs);
@@ -183,12 +183,12 @@ world_request* take_request() noexcept {
   return r;
 }
 
-// sysmon itself is moved about, see spread.cpp.
+// The affinity of the template thread, because sysmon's own is changed by spread.cpp.
 std::uint32_t automatic_procs() noexcept {
   return platform::automatic_procs(sched.template_thread_id.load_relaxed());
 }
 
-// Somebody waits in set_max_procs().
+// A goroutine waits in set_max_procs().
 struct resize_request : world_request {
   explicit resize_request(int n) noexcept : world_request{&resize_request::serve}, wanted(n) {}
 
