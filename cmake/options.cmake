@@ -63,7 +63,7 @@ elseif(NOT has_backtrace)
   message(STATUS "sley: dumps without source lines (libbacktrace.a or objcopy is not there)")
 endif()
 
-find_package(OpenSSL 3 QUIET GLOBAL COMPONENTS SSL Crypto)
+sley_find_global(OpenSSL "OpenSSL::SSL;OpenSSL::Crypto" 3 QUIET COMPONENTS SSL Crypto)
 option(SLEY_TLS "build libsley-tls (<sley/tls.hpp>), on OpenSSL 3" ${OpenSSL_FOUND})
 if(SLEY_TLS AND NOT OpenSSL_FOUND)
   message(FATAL_ERROR "sley: SLEY_TLS needs OpenSSL 3 (Debian: libssl-dev)")
@@ -84,7 +84,7 @@ elseif(NOT SLEY_HTTP)
 endif()
 
 # For compress() and what a client undoes. Without it bodies go as they are.
-find_package(ZLIB QUIET GLOBAL)
+sley_find_global(ZLIB ZLIB::ZLIB QUIET)
 option(SLEY_GZIP "gzip in <sley/http.hpp>, by zlib" ${ZLIB_FOUND})
 if(SLEY_GZIP AND NOT ZLIB_FOUND)
   message(FATAL_ERROR "sley: SLEY_GZIP needs zlib (Debian: zlib1g-dev)")

@@ -81,7 +81,7 @@ void check_limit(std::uint32_t threads) noexcept {
 // No thread could be made for half a second. With others there, work goes on more slowly.
 void report_no_thread(int error) noexcept {
   base::line_writer line;
-  line.text("sley: can't make another thread: ").text(strerrordesc_np(error));
+  line.text("sley: can't make another thread: ").text(std::strerror(error));
   line.text(" (threads made: ").dec(std::uint64_t{sched.machine_count.load_relaxed()});
   line.text("; the limit may be RLIMIT_NPROC, the cgroup's pids.max or memory)");
   if (sched.machine_count.load_relaxed() == 0) base::fatal(line.view());

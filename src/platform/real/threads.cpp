@@ -10,7 +10,9 @@
 #include <pthread.h>
 #include <sched.h>
 #include <sys/prctl.h>
+#if __has_include(<sys/rseq.h>)
 #include <sys/rseq.h>
+#endif
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -107,10 +109,15 @@ int create_thread(void (*entry)(void*), void* arg) noexcept {
 
 std::int32_t current_thread_id() noexcept { return gettid(); }
 
+// glibc registers threads with rseq(2) since 2.35; before, where a thread runs is not known.
 const std::uint32_t* place_of_this_thread() noexcept {
+#if __has_include(<sys/rseq.h>)
   if (__rseq_size == 0) return nullptr;
   auto* thread = static_cast<std::byte*>(__builtin_thread_pointer());
   return &reinterpret_cast<const rseq*>(thread + __rseq_offset)->cpu_id;
+#else
+  return nullptr;
+#endif
 }
 
 std::int64_t thread_cpu_ns(std::int32_t thread_id) noexcept {

@@ -1,0 +1,16 @@
+# sley_find_global(package targets arguments...)   find_package, of whose targets a project that
+# embeds sley sees the new ones as well. find_package(GLOBAL) does that from CMake 3.24 on.
+macro(sley_find_global package targets)
+  set(sley_new_targets "")
+  foreach(sley_target IN ITEMS ${targets})
+    if(NOT TARGET ${sley_target})
+      list(APPEND sley_new_targets ${sley_target})
+    endif()
+  endforeach()
+  find_package(${package} ${ARGN})
+  foreach(sley_target IN LISTS sley_new_targets)
+    if(TARGET ${sley_target})
+      set_target_properties(${sley_target} PROPERTIES IMPORTED_GLOBAL TRUE)
+    endif()
+  endforeach()
+endmacro()
