@@ -33,7 +33,8 @@ class former_handler {
       return action_.sa_handler == SIG_IGN ? outcome::ignored : outcome::none;
     }
     bool expected = false;
-    if ((action_.sa_flags & SA_RESETHAND) != 0 && !is_spent_.cas_relaxed(expected, true)) {
+    if ((static_cast<unsigned>(action_.sa_flags) & SA_RESETHAND) != 0 &&
+        !is_spent_.cas_relaxed(expected, true)) {
       return outcome::none;
     }
     sigset_t blocked = action_.sa_mask;
