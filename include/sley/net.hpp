@@ -78,9 +78,10 @@ SLEY_API std::vector<endpoint> lookup(std::string_view host, const context& ctx,
 SLEY_API const std::error_category& resolver_category() noexcept;
 
 // The most names that are looked up at the same time, 64 at the start: each takes a thread, for as
-// long as a minute if the name server does not answer. Counts for connect() and listen() by name as
-// well. Returns the old limit. With more under way those are completed. n < 1:
-// std::invalid_argument. Any thread and goroutine. From Go's net.concurrentThreadsLimit.
+// long as a minute if the name server does not answer. Counts for connect() and listen() by name,
+// and for names of services, as well. Returns the old limit. With more under way those are
+// completed. n < 1: std::invalid_argument. Any thread and goroutine. From Go's
+// net.concurrentThreadsLimit.
 SLEY_API int set_max_lookups(int n);
 
 // What all connected streams can do.

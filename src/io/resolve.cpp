@@ -18,6 +18,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <charconv>
+#include <cstdint>
 #include <deque>
 #include <map>
 #include <memory>
@@ -33,8 +35,10 @@ namespace {
 constexpr std::size_t usual_limit = 64;
 
 // One question to the resolver, which any number of goroutines wait for.
+enum class asked_for : bool { host, service };
+using question_name = std::pair<asked_for, std::string>;
 struct question {
-  std::string host;
+  question_name name;
   chan<void> answered;
   std::size_t askers = 0;             // [lock: that of open_questions]
   std::vector<net::endpoint> answer;  // written before `answered` is closed
@@ -46,10 +50,10 @@ using question_ptr = std::shared_ptr<question>;
 // asks one question after the other, so there are never more calls than workers.
 struct open_questions {
   mutex lock;
-  std::map<std::string, question_ptr, std::less<>> by_host;  // [lock: lock] not answered yet
-  std::deque<question_ptr> queue;                            // [lock: lock] of these, not asked yet
-  std::size_t workers = 0;                                   // [lock: lock]
-  std::size_t limit = usual_limit;                           // [lock: lock] of workers
+  std::map<question_name, question_ptr> by_name;  // [lock: lock] not answered yet
+  std::deque<question_ptr> queue;                 // [lock: lock] of these, not asked yet
+  std::size_t workers = 0;                        // [lock: lock]
+  std::size_t limit = usual_limit;                // [lock: lock] of workers
 };
 
 open_questions& all_open() {
@@ -63,8 +67,11 @@ void ask(question& q) noexcept {
   hints.ai_flags = AI_ADDRCONFIG;
   addrinfo* list = nullptr;
   int system_error = 0;
+  const auto& [what, text] = q.name;
+  const char* host = what == asked_for::host ? text.c_str() : nullptr;
+  const char* service = what == asked_for::service ? text.c_str() : nullptr;
   const int result = blocking([&] {
-    const int r = ::getaddrinfo(q.host.c_str(), nullptr, &hints, &list);
+    const int r = ::getaddrinfo(host, service, &hints, &list);
     system_error = platform::last_errno();
     return r;
   });
@@ -101,7 +108,7 @@ void work() {
     ask(*q);
     {
       const std::lock_guard guard(all.lock);
-      all.by_host.erase(q->host);
+      all.by_name.erase(q->name);
     }
     q->answered.close();
   }
@@ -123,23 +130,23 @@ void start_workers(open_questions& all) {
 
 // Requires the lock. Nobody waits for an answer any more.
 void withdraw(open_questions& all, const question_ptr& q) noexcept {
-  if (std::erase(all.queue, q) != 0) all.by_host.erase(q->host);
+  if (std::erase(all.queue, q) != 0) all.by_name.erase(q->name);
 }
 
 // The caller is one of its askers.
-question_ptr find_or_ask(std::string_view host) {
+question_ptr find_or_ask(const question_name& name) {
   open_questions& all = all_open();
   const std::lock_guard guard(all.lock);
-  if (const auto found = all.by_host.find(host); found != all.by_host.end()) {
+  if (const auto found = all.by_name.find(name); found != all.by_name.end()) {
     ++found->second->askers;
     return found->second;
   }
   auto q = std::make_shared<question>();
-  q->host = host;
+  q->name = name;
   q->askers = 1;
   all.queue.push_back(q);
   try {
-    all.by_host.emplace(q->host, q);
+    all.by_name.emplace(name, q);
     start_workers(all);
   } catch (...) {
     withdraw(all, q);
@@ -152,6 +159,18 @@ void give_up(const question_ptr& q) noexcept {
   open_questions& all = all_open();
   const std::lock_guard guard(all.lock);
   if (--q->askers == 0) withdraw(all, q);
+}
+
+std::vector<net::endpoint> answer_to(const question_name& name, const context& ctx,
+                                     std::error_code& error) {
+  const question_ptr q = find_or_ask(name);
+  if (select(on_receive(q->answered), on_receive(ctx.done())) == 1) {
+    give_up(q);
+    error = ctx.error();
+    return {};
+  }
+  error = q->error;
+  return q->answer;
 }
 
 class category final : public std::error_category {
@@ -168,17 +187,29 @@ std::vector<net::endpoint> resolve(std::string_view host, const context& ctx,
   if (detail::has_zero_byte(host, error)) return {};
   std::error_code is_name;
   if (const auto literal = parse_ip(host, 0, is_name); !is_name) return {literal};
-  const question_ptr q = find_or_ask(host);
-  if (select(on_receive(q->answered), on_receive(ctx.done())) == 1) {
-    give_up(q);
-    error = ctx.error();
-    return {};
-  }
-  error = q->error;
-  return q->answer;
+  return answer_to({asked_for::host, std::string(host)}, ctx, error);
 }
 
 namespace {
+
+// The number that a port's text stands for. A name that is no service's is an invalid argument.
+std::uint16_t port_of(const std::string& text, const context& ctx, std::error_code& error) {
+  std::uint16_t number = 0;
+  const char* end = text.data() + text.size();
+  const auto [parsed_to, is_no_number] = std::from_chars(text.data(), end, number);
+  if (is_no_number == std::errc() && parsed_to == end) return number;
+  // The resolver takes " 80" and "+80" for numbers.
+  const char first = text.empty() ? '0' : static_cast<char>(text.front() | ' ');
+  if (first < 'a' || first > 'z') {
+    error = std::make_error_code(std::errc::invalid_argument);
+    return 0;
+  }
+  const auto found = answer_to({asked_for::service, text}, ctx, error);
+  if (error.category() == net::resolver_category()) {
+    error = std::make_error_code(std::errc::invalid_argument);
+  }
+  return error ? std::uint16_t{0} : found.front().port();
+}
 
 // Every address of the machine, of both families where there is IPv6.
 net::endpoint anywhere(std::uint16_t port) {
@@ -194,17 +225,22 @@ net::endpoint anywhere(std::uint16_t port) {
 net::endpoint where_to_listen(std::string_view host_port, std::error_code& error) {
   const host_and_port parts = split_host_port(host_port, error);
   if (error) return {};
-  if (parts.host.empty()) return anywhere(parts.port);
-  const auto found = resolve(parts.host, context::background(), error);
-  return error ? net::endpoint() : with_port(found.front(), parts.port);
+  const context& forever = context::background();
+  const std::uint16_t port = port_of(parts.port, forever, error);
+  if (error) return {};
+  if (parts.host.empty()) return anywhere(port);
+  const auto found = resolve(parts.host, forever, error);
+  return error ? net::endpoint() : with_port(found.front(), port);
 }
 
 std::vector<net::endpoint> where_to_connect(std::string_view host_port, const context& ctx,
                                             std::error_code& error) {
   const host_and_port parts = split_host_port(host_port, error);
   if (error) return {};
+  const std::uint16_t port = port_of(parts.port, ctx, error);
+  if (error) return {};
   auto found = resolve(parts.host.empty() ? "localhost" : parts.host, ctx, error);
-  for (net::endpoint& e : found) e = with_port(e, parts.port);
+  for (net::endpoint& e : found) e = with_port(e, port);
   return found;
 }
 

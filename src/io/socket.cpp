@@ -6,13 +6,10 @@
 #include <sley/net.hpp>
 
 #include <fcntl.h>
-#include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
 #include <unistd.h>
-
-#include <charconv>
 
 namespace sley::io {
 
@@ -55,23 +52,6 @@ net::endpoint ask_endpoint(int fd, Ask ask, std::error_code& error) noexcept {
   return is_success(result, error) ? net::endpoint(generic, size) : net::endpoint();
 }
 
-// The number that a port's text stands for; false if it is none, and no service's name either.
-bool parse_port(std::string_view text, std::uint16_t& port) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), port);
-  if (error == std::errc() && end == text.data() + text.size()) return true;
-  if (text.empty() || (text.front() >= '0' && text.front() <= '9')) return false;
-  servent entry = {};
-  servent* found = nullptr;
-  char buffer[1024];
-  const std::string name(text);
-  if (::getservbyname_r(name.c_str(), "tcp", &entry, buffer, sizeof buffer, &found) != 0 ||
-      found == nullptr) {
-    return false;
-  }
-  port = ntohs(static_cast<std::uint16_t>(found->s_port));
-  return true;
-}
-
 }  // namespace
 
 net::endpoint local_of(int fd, std::error_code& error) noexcept {
@@ -99,9 +79,10 @@ host_and_port split_host_port(std::string_view text, std::error_code& error) {
   if (is_bracketed) host = host.substr(1, host.size() - 2);
   // An IPv6 address needs its brackets: nobody knows where it ends otherwise.
   const bool is_clear = is_bracketed || host.find_first_of(":[]") == std::string_view::npos;
-  if (colon == std::string_view::npos || !is_clear ||
-      !parse_port(text.substr(colon + 1), result.port)) {
+  if (colon == std::string_view::npos || !is_clear) {
     error = std::make_error_code(std::errc::invalid_argument);
+  } else {
+    result.port = text.substr(colon + 1);
   }
   result.host = host;
   return result;

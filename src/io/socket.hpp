@@ -36,11 +36,11 @@ net::endpoint parse_ip(std::string_view ip, std::uint16_t port, std::error_code&
 net::endpoint parse_path(std::string_view path, std::error_code& error) noexcept;
 net::endpoint with_port(const net::endpoint& e, std::uint16_t port) noexcept;
 
-// "host:port", "[host]:port" or ":port"; the port is a number or the name of a service. Sets
-// std::errc::invalid_argument for anything else.
+// "host:port", "[host]:port" or ":port". Sets std::errc::invalid_argument for anything else; what
+// the port is remains to be seen.
 struct host_and_port {
   std::string host;
-  std::uint16_t port = 0;
+  std::string port;
 };
 host_and_port split_host_port(std::string_view text, std::error_code& error);
 

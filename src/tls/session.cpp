@@ -45,6 +45,9 @@ session::session(net::stream transport, std::shared_ptr<configuration> settings,
                  std::string_view host)
     : transport_(std::move(transport)), settings_(std::move(settings)), host_(trimmed(host)) {
   if (settings_ == nullptr) throw std::logic_error("sley: a TLS stream needs a context");
+  if (std::error_code error; detail::has_zero_byte(host, error)) {
+    throw detail::failed(error, "sley: TLS host name", host);
+  }
   forget_errors();
   ssl_.reset(SSL_new(settings_->context()));
   check(ssl_ != nullptr, "sley: make a TLS stream");
@@ -65,9 +68,6 @@ void session::set_host() {
   if (host_.empty()) {
     if (!settings_->verifies()) return;
     throw std::logic_error("sley: a TLS client that verifies its server needs the server's name");
-  }
-  if (std::error_code error; detail::has_zero_byte(host_, error)) {
-    throw detail::failed(error, "sley: TLS host name", host_);
   }
   X509_VERIFY_PARAM* parameters = SSL_get0_param(ssl_.get());
   X509_VERIFY_PARAM_set_hostflags(

@@ -28,6 +28,9 @@ using namespace std::chrono_literals;
 
 namespace {
 
+// What each name of a service stands for: nothing listens there.
+constexpr std::uint16_t port_of_services = 1;
+
 struct answer_block {
   addrinfo info;
   sockaddr_in address;
@@ -74,6 +77,7 @@ class resolver {
     auto* b = new answer_block{};
     b->address.sin_family = AF_INET;
     b->address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    b->address.sin_port = htons(port_of_services);
     b->info.ai_family = AF_INET;
     b->info.ai_addr = reinterpret_cast<sockaddr*>(&b->address);
     b->info.ai_addrlen = sizeof b->address;
@@ -118,8 +122,9 @@ std::string name(int i) { return "host-" + std::to_string(i) + ".example"; }
 
 }  // namespace
 
-extern "C" int getaddrinfo(const char* host, const char*, const addrinfo*, addrinfo** answer) {
-  return the_resolver().ask(host, answer);
+extern "C" int getaddrinfo(const char* host, const char* service, const addrinfo*,
+                           addrinfo** answer) {
+  return the_resolver().ask(host != nullptr ? host : service, answer);
 }
 extern "C" void freeaddrinfo(addrinfo* list) { delete reinterpret_cast<answer_block*>(list); }
 
@@ -238,6 +243,31 @@ GO_TEST(lookup, connecting_by_name_waits_for_a_turn_as_well) {
   EXPECT_EQ(the_resolver().most(), 1);
   cancel();
   group.wait();
+}
+
+GO_TEST(lookup, names_of_services_wait_for_a_turn_as_well) {
+  {
+    const silence mute;
+    const lookup_limit one(1);
+    const auto [ctx, cancel] = sley::with_cancel(sley::context::background());
+    wait_group group;
+    for (int i = 0; i < 5; ++i) {
+      group.go([i, limit = ctx] {
+        std::error_code error;
+        sley::net::tcp_stream::connect("127.0.0.1:service" + std::to_string(i), limit, error);
+        EXPECT_EQ(error, sley::context_errc::canceled);
+      });
+    }
+    EXPECT_TRUE(eventually([] { return the_resolver().running() == 1; }));
+    sley_test::let_others_run();
+    EXPECT_EQ(the_resolver().most(), 1);
+    cancel();
+    group.wait();
+  }
+  std::error_code error;
+  sley::net::tcp_stream::connect("127.0.0.1:service", error);
+  EXPECT_EQ(error, std::errc::connection_refused);
+  EXPECT_TRUE(the_resolver().was_asked("service"));
 }
 
 FOREIGN_TEST(lookup, threads_of_the_users_may_set_the_limit) {

@@ -277,6 +277,9 @@ GO_TEST(tls_handshake, a_host_name_with_a_zero_byte_is_refused) {
               std::string::npos)
         << e.what();
   }
+  EXPECT_THROW(connect_tls(usual_client(), usual_server(), std::string("localhost%\0x", 12)),
+               std::system_error)
+      << "also in what is left out of the name";
   std::error_code error;
   tls_stream::connect(name + ":443", usual_client(), error);
   EXPECT_EQ(error, std::errc::invalid_argument);
