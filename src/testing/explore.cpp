@@ -1,4 +1,4 @@
-// Playing a program in many orders, each in a process of its own.
+// Plays a program in many orders, each in a process of its own.
 #include <sley/go.hpp>
 #include <sley/runtime.hpp>
 #include <sley/testing.hpp>
@@ -129,7 +129,7 @@ class explorer {
     if (std::from_chars(text.data(), end, plan_.seed).ptr != end) throw_no_seed(text);
   }
 
-  // True: it went wrong.
+  // True if the schedule failed.
   bool play() {
     const outcome end = player_.play(plan_);
     const journal& j = player_.journal();
@@ -153,7 +153,7 @@ class explorer {
     if (advance(player_.journal(), plan_)) return true;
     result_.is_complete = !is_bounded_ || plan_.preemptions == most_preemptions();
     if (result_.is_complete) return false;
-    ++plan_.preemptions;  // those with fewer find most, and come first
+    ++plan_.preemptions;  // orders with few preemptions find most bugs, and come first
     plan_.prefix_size = 0;
     is_bounded_ = false;
     return true;
@@ -163,7 +163,7 @@ class explorer {
     return static_cast<std::uint32_t>(options_.preemptions);
   }
 
-  // How many points there are, for strategy::priorities: of a seed of its own, so that every seed
+  // The number of points, for strategy::priorities. It has a seed of its own, so that every seed
   // names one schedule.
   void measure() {
     plan_.seed = 0;
@@ -172,7 +172,7 @@ class explorer {
     plan_.seed = options_.seed;
   }
 
-  // Plays it once more, and writes down who comes by where.
+  // Plays the schedule once more and records which goroutine passes which point.
   void write_down() {
     plan_.is_traced = true;
     plan_.prefix_size = std::min<std::uint32_t>(player_.journal().choice_count, most_choices);
@@ -186,7 +186,7 @@ class explorer {
   const options options_;
   platform::simulated::plan plan_;
   player player_;
-  bool is_bounded_ = false;  // any order with so many preemptions might have had more
+  bool is_bounded_ = false;  // an order with this many preemptions could have had more
   report result_;
 };
 

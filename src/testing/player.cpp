@@ -1,5 +1,5 @@
-// A child process plays one schedule and leaves what is to be known of it in memory that it shares
-// with its parent, and in a file that takes its output.
+// A child process plays one schedule. It leaves the outcome in memory that it shares with its
+// parent, and its output in a file.
 #include "testing/player.hpp"
 
 #include <sley/go.hpp>
@@ -35,7 +35,7 @@ using platform::simulated::ending;
 struct shared_memory {
   platform::simulated::journal journal;
   failure kind = failure::none;
-  bool has_ended = false;  // the function has, and nothing was left
+  bool has_ended = false;  // the function has ended, and nothing was left behind
 };
 
 namespace {
@@ -47,7 +47,7 @@ shared_memory* own = nullptr;  // in a child
   base::fatal(what);
 }
 
-// Does any other goroutine wait for nothing but its turn?
+// Is any other goroutine runnable?
 bool can_anybody_run() noexcept {
   if (rt::is_anything_queued()) return true;
   for (const rt::machine* m : rt::sched.machines) {
@@ -57,7 +57,7 @@ bool can_anybody_run() noexcept {
   return false;
 }
 
-// The clock may jump although somebody can run: that one gets some more time.
+// The clock may jump although a goroutine can run: that goroutine gets some more time.
 void wait_for_others(std::chrono::nanoseconds grace) {
   constexpr int most = 10;
   for (int i = 0; i < most && runtime::num_goroutines() > 1; ++i) {
@@ -138,7 +138,7 @@ outcome player::play(const platform::simulated::plan& p) {
   shared_->kind = failure::none;
   shared_->has_ended = false;
   if (ftruncate(output_, 0) != 0) throw_system_error("ftruncate");
-  std::fflush(nullptr);  // or the child would write it as well
+  std::fflush(nullptr);  // or the child would write the buffered output as well
   const pid_t child = fork();
   if (child < 0) throw_system_error("fork");
   if (child == 0) be_child(p);

@@ -25,7 +25,7 @@ class player {
   player& operator=(const player&) = delete;
 
   outcome play(const platform::simulated::plan& p);
-  // Of the last one; its choices are what the next one's prefix is taken from.
+  // The journal of the last schedule. The next schedule's prefix is taken from its choices.
   platform::simulated::journal& journal() noexcept;
 
  private:

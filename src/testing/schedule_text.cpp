@@ -42,7 +42,7 @@ bool is_librarys(const platform::frame_name& frame) noexcept {
                              [&](std::string_view p) { return frame.function.starts_with(p); });
 }
 
-// Without arguments, those of templates included.
+// The name without arguments, template arguments included.
 std::string short_name(std::string_view mangled) {
   std::array<char, 4096> buffer;
   const std::string_view full = platform::demangle(mangled, buffer, true);

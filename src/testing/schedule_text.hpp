@@ -1,4 +1,4 @@
-// Who came by where, in words.
+// The sights of a schedule, in words.
 #pragma once
 
 #include "platform/simulated/simulation.hpp"
@@ -7,7 +7,7 @@
 
 namespace sley::testing {
 
-// A line for each goroutine that comes by at another place than the line before; the last ones, if
+// A line for each goroutine that passes another place than the line before; only the last lines if
 // there are many.
 std::string schedule_text(const platform::simulated::journal& j);
 

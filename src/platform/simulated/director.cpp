@@ -1,4 +1,4 @@
-// The plan's decisions. Everything here is one thread of the system's, thus plain variables.
+// The plan's decisions. One thread of the system plays everything, so plain variables suffice.
 #include "platform/simulated/director.hpp"
 
 #include <sley/detail/schedule_point.hpp>
@@ -17,7 +17,7 @@ namespace sley::platform::simulated {
 
 namespace {
 
-// Above those that priorities are lowered to.
+// Higher than every lowered priority.
 constexpr std::uint32_t lowest_first_priority = 1U << 20;
 constexpr std::uint32_t most_depth = 32;
 
@@ -28,17 +28,17 @@ constexpr std::uint32_t moves_one_in = 8;
 constexpr std::uint32_t reserve_changes_one_in = 4;
 
 plan current;
-journal own_journal;  // of a process that no explorer has started
+journal own_journal;  // used by a process that no explorer has started
 journal* written = &own_journal;
 bool is_begun = false;
-void* player = nullptr;  // the thread of the system that plays all
+void* player = nullptr;  // the thread of the system that plays all threads
 bool is_playing = false;
 bool is_looking = false;
 runtime_view view = {};
 
 base::random chance{1};
 std::uint32_t steps_to_pause = 0;     // strategy::random
-std::uint32_t longest_pause = 1;      // likewise: points between two picks, at most
+std::uint32_t longest_pause = 1;      // likewise: the most points between two picks
 std::uint32_t next_low_priority = 0;  // strategy::priorities
 std::array<std::uint64_t, most_depth> change_points = {};
 std::size_t changes_done = 0;
@@ -51,7 +51,7 @@ bool one_in(std::uint32_t n) noexcept { return chance.below(n) == 0; }
 
 void note(std::uint64_t what) noexcept { written->hash = base::mix(written->hash ^ what); }
 
-// strategy::exhaustive: as the prefix says, and the first beyond it.
+// strategy::exhaustive: the choice of the prefix; behind its end the first option.
 std::uint32_t choose(std::uint32_t options) noexcept {
   const std::uint32_t i = written->choice_count;
   if (i >= most_choices || options > UINT8_MAX) return 0;
@@ -63,8 +63,8 @@ std::uint32_t choose(std::uint32_t options) noexcept {
   return c.taken;
 }
 
-// Who does something in the runtime goes on first, without a choice: what it does is no step of the
-// program's. Null: all are at points of the program, but perhaps the running thread.
+// A thread inside the runtime goes on first, without a choice, because its work is no step of the
+// program. Null if all threads, except perhaps the running one, are at points of the program.
 thread* find_helper(std::span<thread*> who) noexcept {
   if (current.at_every_atomic) return nullptr;
   const auto others = who.front() == &self() ? who.subspan(1) : who;
@@ -79,14 +79,14 @@ thread* pick_exhaustively(std::span<thread*> who, why reason) noexcept {
     written->is_bounded = true;
     return who.front();
   }
-  // Who yields goes on only when all others have had a turn.
+  // A thread that yields goes on only when all others have had a turn.
   const std::size_t first = reason == why::yields ? 1 : 0;
   const std::uint32_t taken = choose(static_cast<std::uint32_t>(who.size() - first));
   if (preempts && taken != 0) ++preempted;
   return who[first + taken];
 }
 
-// A goroutine's, at a point of the program, else a thread's.
+// The goroutine's priority at a point of the program, otherwise the thread's.
 std::uint32_t& priority_of(thread& t) noexcept {
   if (!t.is_at_point || t.goroutine >= goroutine_priorities.size()) return t.priority;
   std::uint32_t& priority = goroutine_priorities[t.goroutine];
@@ -137,7 +137,7 @@ void note_sight() noexcept {
   _Unwind_Backtrace(&collect, &s);
 }
 
-// In the program's own code, or in the runtime? What is asked of the runtime has points as well.
+// Is the point in the program's own code? Calls of the runtime contain points too.
 void look_where(thread& me) noexcept {
   is_looking = true;
   me.is_at_point = view.is_in_user_code != nullptr && view.is_in_user_code();
@@ -149,7 +149,7 @@ void look_where(thread& me) noexcept {
   is_looking = false;
 }
 
-// Somebody has linked the library without an explorer.
+// The program has linked the library without an explorer.
 void begin_by_environment() noexcept {
   plan p;
   if (const char* text = std::getenv("SLEY_SEED")) p.seed = std::strtoull(text, nullptr, 10);
@@ -291,14 +291,15 @@ bool ends_slice(bool is_over) noexcept {
          (is_playing && current.strategy == strategy::random && one_in(slice_ends_one_in));
 }
 
-// Everybody finds what is in the global queue at once, and it is the plan that says who goes on.
+// Every thread finds the goroutines of the global queue at once, and the plan says which one goes
+// on.
 bool stays_here() noexcept {
   using namespace simulated;
   if (!is_playing) return true;
   return current.strategy == strategy::random && !one_in(moves_one_in);
 }
 
-// sysmon is a thread like others, and the plan lets it come by at any time.
+// sysmon is a thread like any other, and the plan may let it run at any time.
 bool stays_in_call() noexcept { return true; }
 bool wakes_for_nothing() noexcept { return false; }
 

@@ -1,4 +1,4 @@
-// Who goes on: the plan's decisions, and the journal of what has happened.
+// Decides which thread goes on, and keeps the journal of what has happened.
 #pragma once
 
 #include "platform/simulated/simulation.hpp"
@@ -10,19 +10,19 @@
 
 namespace sley::platform::simulated {
 
-// Why somebody is to be picked.
+// Why a thread must be picked.
 enum class why : std::uint8_t { passes, yields, sleeps };
 
-// One of those who can run, of whom there are two at least. If the running thread can, it is the
-// first.
+// Picks one of the threads that can run; there are at least two. If the running thread can run, it
+// is the first of them.
 thread* pick(std::span<thread*> who, why reason) noexcept;
 
-// The thread is at a point. Is another to be picked? What is known of the point is noted in it.
+// The thread is at a point. Must another one be picked? Records what is known of the point in it.
 bool is_pause_due(thread& me) noexcept;
 
 // A point is passed: the clock, and the thread's count of steps, move on.
 void note_step(std::uint64_t& steps, std::int64_t& clock_ns) noexcept;
-// Nobody has gone to sleep for long: the clock is to jump.
+// No thread has gone to sleep for long: the clock must jump.
 bool is_jump_due() noexcept;
 void note_sleep() noexcept;
 // Returns the number of the step.
@@ -35,7 +35,7 @@ std::uint32_t new_priority() noexcept;
 // The rest of a point: threads.cpp has it.
 void pass_point() noexcept;
 
-// Ends the process, with its last words.
+// Prints the last words and ends the process.
 [[noreturn]] void give_up(ending how, std::string_view words) noexcept;
 
 }  // namespace sley::platform::simulated

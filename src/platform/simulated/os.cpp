@@ -149,7 +149,7 @@ namespace {
 using sley::platform::to_ns;
 using sley::platform::to_timespec;
 
-// A thread sleeps in the kernel, and has told nobody.
+// A thread sleeps in the kernel unannounced.
 int sleep_unannounced(std::int64_t ns) noexcept {
   if (sley::platform::simulated::has_begun()) {
     sley::platform::sleep_ns(ns);

@@ -1,7 +1,8 @@
-// The simulation: the whole library on one thread of the system, which plays all its threads. They
-// are stacks that it switches between, at the points that <sley/detail/schedule_point.hpp> marks
-// and where a thread sleeps; which one goes on is decided by a plan, and nothing else is left to
-// chance. The clock is its own: it stands while somebody can run, and jumps when nobody can.
+// The simulation: one thread of the system plays all threads of the library. Each played thread is
+// a stack. The player switches between them at the points that <sley/detail/schedule_point.hpp>
+// marks and where a thread sleeps. A plan decides which one goes on, and nothing else is left to
+// chance. The simulation has its own clock, which stands while a thread can run and jumps when none
+// can.
 //
 // A process is simulated once: what runs in it depends on the plan alone. From "Loom", "Shuttle"
 // and FoundationDB's simulator; priorities are those of Burckhardt et al., "A Randomized Scheduler
@@ -16,12 +17,12 @@ namespace sley::platform::simulated {
 
 enum class strategy : std::uint8_t {
   random,      // any thread may go on, at any point
-  priorities,  // the one of highest priority goes on; at a few points it loses it
-  exhaustive,  // as the prefix says, and then the same one for as long as it can
+  priorities,  // the thread of the highest priority goes on; at a few points it loses that
+  exhaustive,  // as the prefix says, and then the running thread for as long as it can
 };
 
 struct choice {
-  std::uint8_t options = 0;  // between so many
+  std::uint8_t options = 0;  // the number of threads to choose from
   std::uint8_t taken = 0;
 };
 
@@ -29,7 +30,7 @@ inline constexpr std::size_t most_choices = std::size_t{1} << 14;
 inline constexpr std::size_t most_sights = std::size_t{1} << 12;
 inline constexpr int most_sight_frames = 24;
 
-// A goroutine comes by at a point.
+// A goroutine passes a point.
 struct sight {
   std::uint64_t goroutine = 0;
   std::int64_t now_ns = 0;
@@ -41,24 +42,25 @@ struct plan {
   std::uint64_t seed = 1;
   simulated::strategy strategy = strategy::random;
   bool at_every_atomic = false;         // points within the runtime count as well
-  bool is_traced = false;               // write down who comes by where
+  bool is_traced = false;               // record which goroutine passes which point
   std::uint32_t depth = 3;              // priorities: it is lost at one point less than this
-  std::uint64_t expected_points = 100;  // priorities: which lie among so many
-  std::uint32_t preemptions = 2;  // exhaustive: at most so many times who could go on does not
+  std::uint64_t expected_points = 100;  // priorities: those points lie among this many
+  std::uint32_t preemptions =
+      2;  // exhaustive: the most switches away from a thread that could go on
   std::uint64_t most_steps = 1'000'000;
-  std::int64_t step_ns = 0;  // each point takes so long
-  // After so many points at which nobody has gone to sleep the clock jumps all the same: who looks
-  // again and again may wait for a timer.
+  std::int64_t step_ns = 0;  // the clock advances this much at each point
+  // After this many points without a thread going to sleep the clock jumps all the same, because a
+  // thread that looks again and again may wait for a timer.
   std::uint64_t points_to_jump = 1000;
   std::uint32_t prefix_size = 0;  // exhaustive: of the journal's choices
 };
 
 enum class ending : std::uint8_t { unknown, all_asleep, too_many_steps };
 
-// What became of it; in memory that outlives the process.
+// The outcome, in memory that outlives the process.
 struct journal {
   std::uint64_t steps = 0;   // points of every kind
-  std::uint64_t points = 0;  // of those, where the plan might have picked another
+  std::uint64_t points = 0;  // points at which the plan might have picked another thread
   std::uint64_t switches = 0;
   std::uint64_t hash = 0;  // of all that happened, in its order
   std::uint32_t choice_count = 0;

@@ -1,4 +1,4 @@
-// A thread of the simulation, and how one is put to sleep and woken.
+// A thread of the simulation, and how it is put to sleep and woken.
 #pragma once
 
 #include "platform/context.hpp"
@@ -25,10 +25,10 @@ struct thread {
   std::int32_t id = 0;                  // never 0
   std::uint32_t priority = 0;           // of strategy::priorities
   std::uint64_t goroutine = 0;          // at a point
-  const std::uint32_t* word = nullptr;  // what it sleeps on, if it is a futex
+  const std::uint32_t* word = nullptr;  // the futex that it sleeps on, if any
   std::int64_t wake_at_ns = INT64_MAX;  // asleep, polling
   std::uint64_t steps = 0;
-  std::uint32_t run_length = 0;  // points since others have gone on
+  std::uint32_t run_length = 0;  // points since another thread has run
   std::uint32_t lonely_yields = 0;
   std::uint64_t left_at = 0;  // the step of the last switch away from it
 
@@ -49,21 +49,21 @@ struct thread {
 thread& self() noexcept;
 // The clock.
 std::int64_t now_ns() noexcept;
-// What those who poll wait for, all of them for the same.
+// The events that polling threads wait for; all wait for the same.
 void note_awaited(std::span<const pollfd> descriptors) noexcept;
 
 // Puts the thread to sleep until it is woken, interrupted, or the clock reaches wake_at_ns.
 void sleep_as(simulated::state how, const std::uint32_t* word, std::int64_t wake_at_ns) noexcept;
-// Wakes up to `count` of those who sleep on the word.
+// Wakes up to `count` threads that sleep on the word.
 void wake(const std::uint32_t* word, int count) noexcept;
-// Lets others go first, if there are any; else the clock jumps.
+// Lets other threads run first, if any can; otherwise the clock jumps.
 void yield() noexcept;
 
-// The calling thread will play all: its thread_local variables are everybody's, and that is no race
-// between them.
+// The calling thread will play all threads. Its thread_local variables belong to all of them, which
+// is no race between them.
 void share_thread_locals() noexcept;
 
-// Null: there are as many as there can be.
+// Null if there are as many threads as there can be.
 thread* create(void (*entry)(void*), void* arg) noexcept;
 thread* find(std::int32_t id) noexcept;
 std::uint32_t count() noexcept;

@@ -21,15 +21,15 @@ constexpr std::size_t most_threads = 1024;
 constexpr std::size_t stack_bytes = std::size_t{512} * 1024;
 // Later than any reading of the real clock that the process may have made before.
 constexpr std::int64_t first_ns = 1'000'000'000'000'000'000;
-// What comes from outside of the simulation, of another process, may take so long.
+// Events from outside of the simulation, as of another process, may take this long.
 constexpr int patience_ms = 10'000;
 constexpr std::uint32_t longest_run = 500;
-constexpr std::uint32_t patient_yields = 1000;  // more than who spins for a lock makes
+constexpr std::uint32_t patient_yields = 1000;  // more than spinning for a lock takes
 
 thread threads[most_threads];
 std::size_t made = 1;  // [0] is the process's own
 thread* running = threads;
-thread* left = nullptr;  // whom the last switch came from
+thread* left = nullptr;  // the thread that the last switch left
 std::int64_t clock_ns = first_ns;
 pollfd awaited[most_awaited];
 std::size_t awaited_count = 0;
@@ -53,7 +53,7 @@ bool is_anybody_polling() noexcept {
   return std::ranges::any_of(all(), [](const thread& t) { return t.state == state::polling; });
 }
 
-// Those whose time has come, and those for whom there are events, can run.
+// Makes the threads runnable whose time has come or for which there are events.
 void look_around() noexcept {
   for (thread& t : all()) {
     const bool sleeps = t.state == state::asleep || t.state == state::polling;
@@ -62,7 +62,7 @@ void look_around() noexcept {
   if (is_anybody_polling() && has_events(0)) wake_pollers();
 }
 
-// The clock goes on to when the next sleeper wants to be woken. False: there is none.
+// Moves the clock to the wake-up time of the next sleeper. False if there is none.
 bool jump() noexcept {
   std::int64_t next_ns = INT64_MAX;
   for (const thread& t : all()) {
@@ -74,14 +74,14 @@ bool jump() noexcept {
   return true;
 }
 
-// Nobody can run. Returns when somebody can.
+// No thread can run. Returns when one can.
 void wait_for_anybody() noexcept {
   if (jump()) return;
   if (is_anybody_polling() && has_events(patience_ms)) return;
   give_up(ending::all_asleep, "simulation: all threads are asleep");
 }
 
-// Who can run, the running thread first.
+// The threads that can run, the running thread first.
 std::span<thread*> runnable() noexcept {
   static thread* found[most_threads];
   look_around();
@@ -93,8 +93,8 @@ std::span<thread*> runnable() noexcept {
   return {found, n};
 }
 
-// Somebody else plays on; returns when it is this thread's turn again. What the thread has in
-// thread-local variables goes along.
+// Another thread runs; returns when it is this thread's turn again. The thread's thread-local
+// variables are saved and restored.
 [[gnu::noinline]] void switch_to(thread& to) noexcept {
   thread& from = *running;
   from.left_at = note_switch(to.id, clock_ns);
@@ -124,11 +124,11 @@ void run_interrupts(thread& me) noexcept {
   }
 }
 
-// The director may have another go on.
+// The director may let another thread go on.
 void let_others(why reason) noexcept {
   thread& me = *running;
   const std::span<thread*> who = runnable();
-  // Nobody is there to wait for, but for those who sleep.
+  // Only sleeping threads are left to wait for.
   if (who.size() == 1 && reason == why::yields && ++me.lonely_yields % patient_yields == 0) jump();
   thread* next = who.size() == 1 ? &me : pick(who, reason);
   if (next != &me) switch_to(*next);
@@ -193,7 +193,7 @@ void pass_point() noexcept {
   note_step(me.steps, clock_ns);
   if (!is_pause_due(me)) return;
   if (is_jump_due()) jump();
-  // It may wait for others by looking again and again.
+  // The thread may wait for others by looking again and again.
   let_others(++me.run_length < longest_run ? why::passes : why::yields);
   me.is_at_point = false;
 }
