@@ -85,14 +85,29 @@ bool server_state::take_slot() {
 
 void server_state::serve_stream(net::tcp_stream stream) {
   try {
-    const connection_ptr c =
-        options_.connect ? options_.connect(std::move(stream)) : make_connection(std::move(stream));
+    const connection_ptr c = connect(std::move(stream));
     if (c) run_session(*c);
   } catch (...) {
     const std::exception_ptr e = std::current_exception();
     if (!e) throw;  // no exception, but this_goroutine::exit() unwinding the stack
     report(e);
   }
+}
+
+// Null: there is none, or the server ends. A handshake that is under way then ends with errors.
+connection_ptr server_state::connect(net::tcp_stream stream) {
+  if (!options_.connect) return make_connection(std::move(stream));
+  const sley::detail::interrupter handshake(stream);
+  {
+    const std::lock_guard guard(lock_);
+    if (is_stopping_) return nullptr;
+    connecting_.insert(&handshake);
+  }
+  const finally forget([&] {
+    const std::lock_guard guard(lock_);
+    connecting_.erase(&handshake);
+  });
+  return options_.connect(std::move(stream));
 }
 
 void server_state::serve(connection_ptr c) {
@@ -170,6 +185,7 @@ void server_state::stop_listening() {
     std::error_code ignored;
     listener->close(ignored);
   }
+  for (const sley::detail::interrupter* handshake : connecting_) handshake->interrupt();
 }
 
 bool server_state::shutdown(time_point deadline) {

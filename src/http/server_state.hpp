@@ -4,6 +4,7 @@
 #include "http/session.hpp"
 
 #include <sley/chan.hpp>
+#include <sley/detail/interrupter.hpp>
 #include <sley/http/server.hpp>
 #include <sley/net.hpp>
 #include <sley/sync.hpp>
@@ -33,6 +34,7 @@ class server_state : public std::enable_shared_from_this<server_state> {
   bool accept_and_start(net::tcp_listener& listener);
   bool take_slot();
   void serve_stream(net::tcp_stream stream);
+  connection_ptr connect(net::tcp_stream stream);
   void run_session(connection& c);
   void report(std::exception_ptr e);
   void stop_listening();
@@ -51,8 +53,10 @@ class server_state : public std::enable_shared_from_this<server_state> {
   bool is_stopping_ = false;                          // [lock_]
   std::size_t connections_ = 0;                       // [lock_]
   std::unordered_set<net::tcp_listener*> listeners_;  // [lock_]
-  std::unordered_set<session*> sessions_;             // [lock_]
-  std::vector<chan<void>> waiting_for_end_;           // [lock_]
+  // [lock_] Of the streams that server_options::connect has.
+  std::unordered_set<const sley::detail::interrupter*> connecting_;
+  std::unordered_set<session*> sessions_;    // [lock_]
+  std::vector<chan<void>> waiting_for_end_;  // [lock_]
 };
 
 }  // namespace sley::http::detail

@@ -1,4 +1,5 @@
 // Processes. From Go's os.Process and os/exec.
+#include <sley/detail/c_text.hpp>
 #include <sley/go.hpp>
 #include <sley/os.hpp>
 #include <sley/select.hpp>

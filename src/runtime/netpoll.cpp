@@ -367,6 +367,18 @@ bool begin_use(watched* w) noexcept {
   return true;
 }
 
+bool begin_use(watched* w, std::uint16_t sequence) noexcept {
+  detail::lock_guard guard(w->lock);
+  if (w->sequence != sequence || w->is_closing.load_relaxed()) return false;
+  ++w->users;
+  return true;
+}
+
+std::uint16_t sequence_of(watched* w) noexcept {
+  detail::lock_guard guard(w->lock);
+  return w->sequence;
+}
+
 void end_use(watched* w) noexcept {
   w->lock.acquire();
   goroutine* closer = leave_use(w);

@@ -124,6 +124,10 @@ void note_wait_to_read(watched* w) noexcept;
 
 // A use of the descriptor that needs no turn. False: it is closed.
 [[nodiscard]] bool begin_use(watched* w) noexcept;
+// The same for a caller that does not own the descriptor: it knows the record, and the sequence
+// that this had while the descriptor was open. False: closed, or the record is another one's now.
+[[nodiscard]] bool begin_use(watched* w, std::uint16_t sequence) noexcept;
+[[nodiscard]] std::uint16_t sequence_of(watched* w) noexcept;
 void end_use(watched* w) noexcept;
 
 // From then on operations of this side time out, and those that wait; `never`: no deadline. False:

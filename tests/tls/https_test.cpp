@@ -1,4 +1,6 @@
 // HTTP over TLS: server and client in one process, and the server with curl.
+#include "support/conditions.hpp"
+#include "support/connections.hpp"
 #include "support/harness.hpp"
 #include "tls/certificates.hpp"
 
@@ -8,6 +10,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <string>
+#include <vector>
 
 #include <unistd.h>
 
@@ -23,24 +26,24 @@ namespace {
 
 class https_server {
  public:
-  explicit https_server(sley::http::handler h)
-      : server_(std::move(h), {.connect = sley::http::tls_acceptor(
-                                   tls_context::server(sley_test::server_options()))}) {
+  explicit https_server(sley::http::handler h, std::chrono::nanoseconds timeout = 10s)
+      : server(std::move(h), {.connect = sley::http::tls_acceptor(
+                                  tls_context::server(sley_test::server_options()), timeout)}) {
     auto listener = sley::net::tcp_listener::listen("127.0.0.1:0");
     address = listener.local().to_string();
     url = "https://" + address + '/';
-    serving_.go([this, l = std::move(listener)]() mutable { server_.serve(l); });
+    serving_.go([this, l = std::move(listener)]() mutable { server.serve(l); });
   }
   ~https_server() {
-    server_.close();
+    server.close();
     serving_.wait();
   }
 
+  mutable sley::http::server server;
   std::string address;
   std::string url;
 
  private:
-  sley::http::server server_;
   sley::wait_group serving_;
 };
 
@@ -112,6 +115,47 @@ GO_TEST(https, a_context_ends_waiting_for_an_answer) {
   std::error_code error;
   c.send({.url = web.url, .context = ctx}, error);
   EXPECT_EQ(error, sley::context_errc::deadline_exceeded);
+}
+
+// ---- the end of a server ----
+
+namespace {
+
+// Connections whose clients say nothing, or half of what a handshake begins with.
+std::vector<sley::net::tcp_stream> silent_clients(const https_server& web, std::size_t count) {
+  std::vector<sley::net::tcp_stream> clients;
+  for (std::size_t i = 0; i < count; ++i) {
+    clients.push_back(sley::net::tcp_stream::connect(web.address));
+    if (i % 2 == 0) clients.back().write_all(sley_test::bytes_of("\x16\x03\x01"));
+  }
+  EXPECT_TRUE(sley_test::eventually([&] { return web.server.open_connections() == count; }));
+  return clients;
+}
+
+// The clients see it, well before the handshake's time is over.
+void expect_ended(const https_server& web, const std::vector<sley::net::tcp_stream>& clients) {
+  EXPECT_TRUE(sley_test::eventually([&] { return web.server.open_connections() == 0; }));
+  for (const auto& c : clients) {
+    std::byte one;
+    std::error_code error;
+    EXPECT_EQ(c.read_some({&one, 1}, error), 0U);
+  }
+}
+
+}  // namespace
+
+GO_TEST(https, close_ends_handshakes_under_way) {
+  const https_server web(echo, 1h);
+  const auto clients = silent_clients(web, 50);
+  web.server.close();
+  expect_ended(web, clients);
+}
+
+GO_TEST(https, shutdown_ends_handshakes_under_way) {
+  const https_server web(echo, 1h);
+  const auto clients = silent_clients(web, 50);
+  EXPECT_TRUE(web.server.shutdown());
+  expect_ended(web, clients);
 }
 
 GO_TEST(https, serves_curl) {

@@ -40,7 +40,8 @@ struct server_options {
   std::chrono::nanoseconds write_timeout = std::chrono::seconds(60);   // for one write to be taken
 
   // Makes the connection of an accepted stream, in the connection's goroutine; may wait, as for the
-  // handshake of TLS. An exception closes the stream. Default: make_connection.
+  // handshake of TLS: shutdown() and close() of the server end the stream then, so that the wait
+  // fails. An exception closes the stream. Default: make_connection.
   std::function<connection_ptr(net::tcp_stream)> connect = {};
   // After each answer, in the connection's goroutine.
   std::function<void(const access_record&)> access_log = {};
