@@ -62,6 +62,9 @@ enum class tls_verify {
   always,
 };
 
+// Both sides offer and take X25519, P-256 and P-384, with ML-KEM where OpenSSL has it (3.5), and of
+// TLS 1.2 what has forward secrecy and authenticated encryption alone: ECDHE with AES-GCM or
+// ChaCha20-Poly1305. From Go's defaults. docs/tls.md has all promises with their tests.
 struct tls_options {
   // The own certificate, followed by those between it and the root, and its private key: PEM, in
   // files or in memory. A server needs them. Keys with a password are not read.

@@ -9,6 +9,7 @@
 #include <openssl/x509_vfy.h>
 
 #include <algorithm>
+#include <iterator>
 #include <stdexcept>
 #include <vector>
 
@@ -45,6 +46,30 @@ bool has_zero_byte(const tls_options& options, std::string& object, std::error_c
   return true;
 }
 
+// A ticket is good for two hours: what was sent over TLS 1.2 is as safe as the key of its ticket.
+constexpr long ticket_seconds = 2 * 60 * 60;
+
+// In the order of preference. From Go's defaults: curves, which take a server some 100 us, and
+// ML-KEM beside them where OpenSSL has it (3.5 and later). OpenSSL's own list goes on with finite
+// fields of up to 8192 bits: a client that chooses one costs the server 100 ms of CPU. The star
+// asks a client for a key share in its first message.
+constexpr const char* group_lists[] = {
+    "*X25519MLKEM768:SecP256r1MLKEM768:SecP384r1MLKEM1024:*X25519:P-256:P-384",
+    "X25519:P-256:P-384",
+};
+
+// Of TLS 1.2: keys of the session's own, which the server's key does not give away, and ciphers
+// that authenticate what they encrypt. TLS 1.3 has no others.
+constexpr const char* ciphers_of_1_2 = "ECDHE+AESGCM:ECDHE+CHACHA20";
+
+bool set_algorithms(SSL_CTX* context) noexcept {
+  const bool has_groups =
+      std::any_of(std::begin(group_lists), std::end(group_lists),
+                  [&](const char* list) { return SSL_CTX_set1_groups_list(context, list) == 1; });
+  if (has_groups) forget_errors();  // those of lists that this OpenSSL does not know
+  return has_groups && SSL_CTX_set_cipher_list(context, ciphers_of_1_2) == 1;
+}
+
 }  // namespace
 
 configuration::configuration(role r) noexcept
@@ -61,17 +86,19 @@ std::shared_ptr<configuration> configuration::make(role r, const tls_options& op
   const std::shared_ptr<configuration> made(new configuration(r));
   SSL_CTX* context = made->context_.get();
   if (context != nullptr) made->set_verification(options);
-  const bool is_made = context != nullptr && load_identity(context, options, object) &&
-                       (!made->verifies_ || load_trusted(context, options, object)) &&
-                       made->set_alpn(options);
+  const bool is_made =
+      context != nullptr && set_algorithms(context) && load_identity(context, options, object) &&
+      (!made->verifies_ || load_trusted(context, options, object)) && made->set_alpn(options);
   if (!is_made) {
     error = take_error();
     return nullptr;
   }
   // The buffers of a connection that waits go back. A peer that asks for a new handshake on the
-  // same connection is refused: nobody needs that, and it has been misused.
+  // same connection is refused: it is of no use, and has been misused. What comes before the end of
+  // a handshake could be played again by others (RFC 8446, 8).
   SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
   SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);
+  SSL_CTX_set_max_early_data(context, 0);
   made->set_versions(options);
   made->set_resumption(options);
   forget_errors();
@@ -127,8 +154,10 @@ void configuration::set_resumption(const tls_options& options) noexcept {
     SSL_CTX_set_num_tickets(context, 0);
   } else if (role_ == role::server) {
     // Tickets are enough: a session is kept by the client alone. Servers that verify clients must
-    // say which sessions are theirs.
+    // say which sessions are theirs. A handshake brings two tickets of TLS 1.3, or one of TLS 1.2.
     SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
+    SSL_CTX_set_num_tickets(context, 2);
+    SSL_CTX_set_timeout(context, ticket_seconds);
     static constexpr unsigned char name[] = "sley";
     SSL_CTX_set_session_id_context(context, name, sizeof name - 1);
   } else {

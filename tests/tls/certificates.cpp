@@ -4,6 +4,7 @@
 #include <openssl/ec.h>
 #include <openssl/evp.h>
 #include <openssl/pem.h>
+#include <openssl/rsa.h>
 #include <openssl/x509.h>
 #include <openssl/x509v3.h>
 
@@ -32,8 +33,8 @@ void require(bool holds) {
   std::abort();
 }
 
-key_ptr make_key() {
-  key_ptr key(EVP_EC_gen("P-256"));
+key_ptr make_key(bool is_rsa = false) {
+  key_ptr key(is_rsa ? EVP_RSA_gen(2048U) : EVP_EC_gen("P-256"));
   require(key != nullptr);
   return key;
 }
@@ -105,7 +106,7 @@ authority::authority(const std::string& name) : parts_(std::make_unique<parts>()
 authority::~authority() = default;
 
 identity authority::issue(const certificate_wish& wish) const {
-  const key_ptr key = make_key();
+  const key_ptr key = make_key(wish.is_rsa);
   const certificate_ptr c = make_certificate(key.get(), "somebody", wish);
   add_names(c.get(), wish);
   X509_set_issuer_name(c.get(), X509_get_subject_name(parts_->certificate.get()));

@@ -17,6 +17,7 @@ struct identity {
 struct certificate_wish {
   std::vector<std::string> names = {"DNS:localhost", "IP:127.0.0.1"};
   std::chrono::hours from = std::chrono::hours(-1), to = std::chrono::hours(24);  // from now
+  bool is_rsa = false;  // of what the authority issues: the kind of key, which is else of P-256
 };
 
 class authority {
