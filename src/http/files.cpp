@@ -10,6 +10,7 @@
 #include <sley/os.hpp>
 
 #include <algorithm>
+#include <ctime>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -184,7 +185,8 @@ class file_tree {
     const facts f = facts_of(status);
     fields& headers = out.headers();
     headers.set("ETag", f.etag);
-    headers.set("Last-Modified", format_date(f.modified));
+    // A clock that was wrong must not make it later than Date (RFC 9110, 8.8.2.1).
+    headers.set("Last-Modified", format_date(std::min(f.modified, std::time(nullptr))));
     if (!options_.cache_control.empty()) headers.set("Cache-Control", options_.cache_control);
     if (const int refused = check_conditions(in, f); refused != 0) return out.send(refused);
     headers.set("Accept-Ranges", "bytes");

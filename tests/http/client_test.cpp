@@ -197,6 +197,7 @@ GO_TEST(client, reads_trailers) {
   client_response r = c.get(url_of(web));
   EXPECT_EQ(r.read_all(), "a");
   EXPECT_EQ(r.trailers().get("x-sum"), "7");
+  EXPECT_FALSE(r.headers().contains("X-Sum"));
 }
 
 GO_TEST(client, knows_answers_without_a_body) {

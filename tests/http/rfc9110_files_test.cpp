@@ -84,6 +84,18 @@ GO_TEST(rfc9110, years_of_two_digits_are_at_most_50_years_ahead) {
   EXPECT_EQ(ask(1993), 200);
 }
 
+// ---- 8: validators ----
+
+GO_TEST(rfc9110, a_file_was_never_changed_later_than_now) {
+  const ten_bytes files;
+  const timespec times[] = {{4'102'444'800, 0}, {4'102'444'800, 0}};  // in 2100
+  ::utimensat(AT_FDCWD, (files.path() + "/ten.txt").c_str(), times, 0);
+  const running_server web(sley::http::file_server(files.path()));
+  const std::string answer = web.exchange(get("/ten.txt"));
+  EXPECT_TRUE(has(answer, "\r\nLast-Modified: ")) << answer;
+  EXPECT_FALSE(has(answer, " 2100 ")) << answer;
+}
+
 // ---- 9: methods ----
 
 GO_TEST(rfc9110, head_has_the_header_of_get_and_no_body) {

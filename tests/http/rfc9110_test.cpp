@@ -101,6 +101,56 @@ GO_TEST(rfc9110, what_frames_or_routes_a_message_is_no_trailer) {
   }
 }
 
+// RFC 6265, 3: a list with commas would be another cookie.
+GO_TEST(rfc9110, cookies_stay_in_lines_of_their_own) {
+  const running_server web([](request&, response& out) {
+    out.headers().add("Set-Cookie", "a=1; Expires=Sun, 06 Nov 1994 08:49:37 GMT");
+    out.headers().add("Set-Cookie", "b=2");
+    out.send(200, "", "x");
+  });
+  client c;
+  const auto answer = c.get("http://" + web.address);
+  const auto cookies = answer.headers().all("Set-Cookie");
+  ASSERT_EQ(cookies.size(), 2U);
+  EXPECT_EQ(cookies[0], "a=1; Expires=Sun, 06 Nov 1994 08:49:37 GMT");
+  EXPECT_EQ(cookies[1], "b=2");
+}
+
+GO_TEST(rfc9110, a_field_that_is_none_can_not_be_sent) {
+  const std::string answer = answer_of([](request&, response& out) {
+    out.headers().set("X", " \ta\t ");
+    EXPECT_THROW(out.headers().set("Y", "a\r\nb"), std::invalid_argument);
+    EXPECT_THROW(out.headers().set("Y", "a\nb"s), std::invalid_argument);
+    EXPECT_THROW(out.headers().set("Y", "a\0b"s), std::invalid_argument);
+    EXPECT_THROW(out.headers().set("Y Z", "a"), std::invalid_argument);
+    EXPECT_THROW(out.headers().set("", "a"), std::invalid_argument);
+    out.send(200, "", "x");
+  });
+  EXPECT_TRUE(has(answer, "\r\nX: a\r\n")) << answer;
+  EXPECT_FALSE(has(answer, "\r\nY")) << answer;
+}
+
+GO_TEST(rfc9110, a_redirect_tells_no_referer_and_keeps_the_method_where_it_must) {
+  std::string seen;
+  const running_server web([&](request& in, response& out) {
+    const std::string path(in.path());
+    if (path != "/end") return out.redirect(std::stoi(path.substr(1)), "/end#fragment");
+    EXPECT_FALSE(in.headers().contains("Referer"));
+    EXPECT_EQ(in.target(), "/end");
+    seen = std::string(in.method()) + ' ' + in.body().read_all();
+    out.send(204);
+  });
+  client c;
+  const auto ask = [&](const std::string& path) {
+    const auto r = c.send({.method = "PUT", .url = "http://" + web.address + path, .body = "b"});
+    EXPECT_EQ(r.status(), 204);
+    return seen;
+  };
+  EXPECT_EQ(ask("/303"), "GET ");
+  EXPECT_EQ(ask("/307"), "PUT b");
+  EXPECT_EQ(ask("/308"), "PUT b");
+}
+
 // ---- 7 and 8: routing, representations ----
 
 GO_TEST(rfc9110, upgrade_is_an_option_of_the_connection) {
@@ -197,6 +247,17 @@ GO_TEST(rfc9110, a_request_without_a_body_expects_nothing) {
   EXPECT_FALSE(has(request_of(r), "Expect"));
   r.body = "";
   EXPECT_FALSE(has(request_of(r), "Expect"));
+}
+
+// ---- 11: what a refusal says ----
+
+GO_TEST(rfc9110, a_refusal_keeps_the_challenge_of_the_handler) {
+  const std::string answer = answer_of([](request&, response& out) {
+    out.headers().set("WWW-Authenticate", "Basic realm=\"x\"");
+    throw sley::http::status_error(401);
+  });
+  EXPECT_EQ(status_of(answer), 401);
+  EXPECT_TRUE(has(answer, "\r\nWWW-Authenticate: Basic realm=\"x\"\r\n")) << answer;
 }
 
 // ---- 15: statuses ----

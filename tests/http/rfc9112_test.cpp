@@ -220,6 +220,19 @@ GO_TEST(rfc9112, an_answer_that_ends_too_soon_is_an_error) {
   EXPECT_EQ(outcome_of("HTTP/1.1 200 OK\r\nContent-Len").error, errc::incomplete);
 }
 
+GO_TEST(rfc9112, a_handler_does_not_choose_the_framing) {
+  const running_server web(
+      [](request&, response& out) {
+        out.headers().set("Transfer-Encoding", "chunked");
+        out.headers().set("Content-Length", 1);
+        out.write("x");
+      },
+      {.on_error = [](const request*, std::exception_ptr) {}});
+  const std::string answer = web.exchange(get("/"));
+  EXPECT_EQ(status_of(answer), 500);
+  EXPECT_FALSE(has(answer, "Transfer-Encoding")) << answer;
+}
+
 // No length and no coding: there is no body, and what follows is the next request.
 GO_TEST(rfc9112, a_request_without_framing_has_no_body) {
   const running_server web(sley_test::echo_body);

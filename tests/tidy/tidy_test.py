@@ -197,6 +197,24 @@ class TestIds(TreeCase):
             "tests/README.md": self.ROW}))
 
 
+class Promises(TreeCase):
+    TABLE = "| promise | test |\n|---|---|\n| it `does` | `a.b`, `a.c` |\n"
+
+    def test_tests_that_there_are(self):
+        self.assertEqual([], self.run_check(tidy.check_promised_tests, {
+            "docs/tls.md": self.TABLE,
+            "tests/tls/a_test.cpp": "GO_TEST(a, b) {}\n", "tests/tls/b_test.cpp": "TEST(a,\n  c) {}\n"}))
+
+    def test_a_test_that_is_gone(self):
+        self.assertEqual(["docs/tls.md:3"], self.run_check(tidy.check_promised_tests, {
+            "docs/tls.md": self.TABLE, "tests/tls/a_test.cpp": "GO_TEST(a, b) {}\n// TEST(a, c)\n"}))
+        self.assertEqual("there is no test a.c", self.found[0].message)
+
+    def test_a_row_without_a_test(self):
+        self.assertEqual(["tests/http/README.md:3"], self.run_check(tidy.check_promised_tests, {
+            "tests/http/README.md": "| promise | test |\n|---|---|\n| it `does` | handler |\n"}))
+
+
 class Sizes(TreeCase):
     def test_columns_are_characters(self):
         self.assertEqual(["src/base/a.hpp:2"], self.run_check(tidy.check_columns, {

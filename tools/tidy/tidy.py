@@ -324,6 +324,28 @@ def check_test_ids(tree):
                 yield Finding(page, line, f"there is no file tests/{file}")
 
 
+# Tables whose last column has the tests that show what the row says.
+PAGES_OF_PROMISES = ["tests/http/README.md", "docs/tls.md"]
+TEST = re.compile(r"^\w*TEST\w*\((\w+),\s*(\w+)\)", re.MULTILINE)
+
+
+def check_promised_tests(tree):
+    """Each row of these tables names tests, and there are tests of these names."""
+    known = {f"{suite}.{name}" for source in tree.sources if source.path.startswith("tests/")
+             for suite, name in TEST.findall("\n".join(source.code))}
+    for page in filter(tree.exists, PAGES_OF_PROMISES):
+        previous = ""
+        for line, text in enumerate(tree.read(page).splitlines(), 1):
+            if text.startswith("|") and previous.startswith("|") and not text.startswith("|---"):
+                named = re.findall(r"`([^`]+)`", text.rstrip("| ").rsplit("|", 1)[1])
+                if not named:
+                    yield Finding(page, line, "this row names no test")
+                for name in named:
+                    if name not in known:
+                        yield Finding(page, line, f"there is no test {name}")
+            previous = text
+
+
 def check_runtime_files_documented(tree):
     maps = [d for d in ("ARCHITECTURE.md", "docs/go_map.md") if tree.exists(d)]
     if not maps:
@@ -351,6 +373,7 @@ CHECKS = [
     check_function_lengths,
     check_document_paths,
     check_test_ids,
+    check_promised_tests,
     check_runtime_files_documented,
 ]
 
