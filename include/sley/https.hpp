@@ -9,6 +9,7 @@
 #pragma once
 
 #include <sley/context.hpp>
+#include <sley/detail/c_text.hpp>
 #include <sley/detail/stream_connection.hpp>
 #include <sley/http.hpp>
 #include <sley/net.hpp>
@@ -57,7 +58,7 @@ inline connector tls_connector(net::tls_context context = net::tls_context::clie
     } else {
       error = std::make_error_code(std::errc::protocol_not_supported);
     }
-    if (error) throw std::system_error(error, "sley: connect to " + to.host_port());
+    if (error) throw sley::detail::failed(error, "sley: connect to", to.host_port());
     return result;
   };
 }

@@ -26,6 +26,20 @@ line_writer& line_writer::text(std::string_view s) noexcept {
   return *this;
 }
 
+line_writer& line_writer::shown(std::string_view s) noexcept {
+  constexpr std::string_view digits = "0123456789abcdef";
+  for (const char c : s) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte >= ' ' && byte != 0x7f) {
+      text({&c, 1});
+    } else {
+      const char escaped[] = {'\\', 'x', digits[byte >> 4], digits[byte & 15]};
+      text({escaped, sizeof escaped});
+    }
+  }
+  return *this;
+}
+
 line_writer& line_writer::dec(std::int64_t v) noexcept {
   if (v >= 0) return dec(static_cast<std::uint64_t>(v));
   return text("-").dec(std::uint64_t{0} - static_cast<std::uint64_t>(v));

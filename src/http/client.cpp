@@ -5,6 +5,7 @@
 #include "http/client_redirect.hpp"
 #include "http/text.hpp"
 
+#include <sley/detail/c_text.hpp>
 #include <sley/http/error.hpp>
 
 #include <stdexcept>
@@ -45,7 +46,8 @@ std::unique_ptr<exchange> follow(client_pool& pool, hop h, std::error_code& erro
 
 void refuse_bad(const client_request& r) {
   if (!is_token(r.method) || r.method == "CONNECT") {
-    throw std::invalid_argument("sley: no method of a client's request: " + r.method);
+    throw std::invalid_argument("sley: no method of a client's request: " +
+                                sley::detail::quoted(r.method));
   }
   if (r.headers.contains("Content-Length") || r.headers.contains("Transfer-Encoding")) {
     throw std::logic_error("sley: how a request's body is sent is up to the client");
@@ -100,7 +102,8 @@ body_reader& client_response::body() noexcept { return *exchange_; }
 client::client(client_options options)
     : pool_(std::make_shared<detail::client_pool>(std::move(options))) {
   if (!detail::is_field_value(pool_->options().user_agent)) {
-    throw std::invalid_argument("sley: no name of a client: " + pool_->options().user_agent);
+    throw std::invalid_argument("sley: no name of a client: " +
+                                sley::detail::quoted(pool_->options().user_agent));
   }
 }
 client::~client() { pool_->close(); }
@@ -123,7 +126,7 @@ client_response client::send(client_request request, std::error_code& error) {
 }
 
 client_response client::send(client_request request) {
-  const std::string what = "sley: " + request.method + ' ' + request.url;
+  const std::string what = "sley: " + request.method + ' ' + sley::detail::quoted(request.url);
   std::error_code error;
   client_response r = send(std::move(request), error);
   if (error) throw std::system_error(error, what);

@@ -1,4 +1,5 @@
 // The pages for a browser.
+#include <sley/detail/c_text.hpp>
 #include <sley/go.hpp>
 #include <sley/http/debug.hpp>
 #include <sley/http/error.hpp>
@@ -98,8 +99,8 @@ http::handler pages() { return &show; }
 
 net::endpoint serve(std::string_view host_port) {
   if (!is_loopback(host_port)) {
-    throw std::invalid_argument("sley::debug::serve: \"" + std::string(host_port) +
-                                "\" is no loopback address with a port");
+    throw std::invalid_argument("sley::debug::serve: " + detail::quoted(host_port) +
+                                " is no loopback address with a port");
   }
   http::router routes;
   routes.get("/debug/{page...}", pages());

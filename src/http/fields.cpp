@@ -2,6 +2,8 @@
 
 #include "http/text.hpp"
 
+#include <sley/detail/c_text.hpp>
+
 #include <algorithm>
 #include <stdexcept>
 
@@ -19,11 +21,11 @@ namespace {
 std::string_view checked(std::string_view name, std::string_view value) {
   value = detail::trim(value);
   if (!detail::is_token(name)) {
-    throw std::invalid_argument("sley: \"" + std::string(name) + "\" is no name of a header");
+    throw std::invalid_argument("sley: " + sley::detail::quoted(name) + " is no name of a header");
   }
   if (!detail::is_field_value(value)) {
-    throw std::invalid_argument("sley: the value of header \"" + std::string(name) +
-                                "\" has control characters");
+    throw std::invalid_argument("sley: the value of header " + sley::detail::quoted(name) +
+                                " has control characters");
   }
   return value;
 }

@@ -2,6 +2,8 @@
 
 #include "http/route_tree.hpp"
 
+#include <sley/detail/c_text.hpp>
+
 #include <algorithm>
 #include <stdexcept>
 
@@ -14,13 +16,14 @@ route_tree::route_tree() {
 }
 
 void route_tree::add(pattern p, handler h) {
-  if (!h) throw std::invalid_argument("sley: no handler for \"" + p.to_string() + '"');
+  if (!h)
+    throw std::invalid_argument("sley: no handler for " + sley::detail::quoted(p.to_string()));
   for (const auto& other : routes_) {
     const relation r = compare(p, other->what);
     if (r == relation::equal || r == relation::overlapping) {
-      throw std::logic_error("sley: the patterns \"" + p.to_string() + "\" and \"" +
-                             other->what.to_string() +
-                             "\" match the same requests, and neither is more specific");
+      throw std::logic_error("sley: the patterns " + sley::detail::quoted(p.to_string()) + " and " +
+                             sley::detail::quoted(other->what.to_string()) +
+                             " match the same requests, and neither is more specific");
     }
   }
   routes_.push_back(std::make_unique<route>(route{std::move(p), std::move(h)}));

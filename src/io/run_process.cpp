@@ -1,4 +1,5 @@
 // A process from its start to its end, with what it writes. From Go's Cmd.Output.
+#include <sley/detail/c_text.hpp>
 #include <sley/detail/context_end.hpp>
 #include <sley/os.hpp>
 #include <sley/sync.hpp>

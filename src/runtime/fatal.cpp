@@ -20,7 +20,7 @@ namespace {
 
 void append_goroutine(base::line_writer& line, const goroutine* g) noexcept {
   line.text("goroutine ").dec(g->id);
-  if (!g->name().empty()) line.text(" \"").text(g->name()).text("\"");
+  if (!g->name().empty()) line.text(" \"").shown(g->name()).text("\"");
 }
 
 // The part of an exception's header that the Itanium C++ ABI (2.2.1) and libstdc++ put before the

@@ -104,7 +104,7 @@ void goroutine_printer::print(const goroutine_view& g,
 void goroutine_printer::print_header(const goroutine_view& g) const noexcept {
   base::line_writer line;
   line.text("goroutine ").dec(g.id);
-  if (g.name_size != 0) line.text(" \"").text(g.name()).text("\"");
+  if (g.name_size != 0) line.text(" \"").shown(g.name()).text("\"");
   line.text(" [").text(g.state);
   if (g.minutes != 0) line.text(", ").dec(std::uint64_t{g.minutes}).text(" minutes");
   if (g.is_locked) line.text(", locked to thread");

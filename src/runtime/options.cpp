@@ -48,7 +48,7 @@ std::optional<std::uint64_t> parse(std::string_view text, bool with_suffix) noex
 
 void complain(const char* name, std::string_view value, const char* expected) noexcept {
   base::line_writer line;
-  line.text("sley: ").text(name).text("=").text(value.substr(0, 100));
+  line.text("sley: ").text(name).text("=").shown(value.substr(0, 100));
   line.text(" ignored: expected ").text(expected).text("\n").flush(2);
 }
 

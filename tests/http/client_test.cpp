@@ -110,7 +110,7 @@ GO_TEST(client, names_the_request_in_errors) {
     ADD_FAILURE() << "nobody answered, and yet there was an answer";
   } catch (const std::system_error& e) {
     EXPECT_EQ(e.code(), std::errc::connection_refused);
-    EXPECT_TRUE(has(e.what(), "GET " + nobody)) << e.what();
+    EXPECT_TRUE(has(e.what(), "GET \"" + nobody + '"')) << e.what();
   }
 }
 
