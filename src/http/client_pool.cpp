@@ -1,5 +1,6 @@
 #include "http/client_pool.hpp"
 
+#include <sley/detail/c_text.hpp>
 #include <sley/go.hpp>
 #include <sley/select.hpp>
 
@@ -42,10 +43,13 @@ client_pool::lease client_pool::take(const context& ctx, const url& to, bool is_
 std::shared_ptr<client_pool::host> client_pool::begin(const url& to) {
   std::string name = to.scheme + "://" + to.host_port();
   const std::lock_guard guard(lock_);
-  std::shared_ptr<host>& h = hosts_[name];
-  if (!h)
-    h = std::make_shared<host>(std::move(name),
-                               std::max<std::size_t>(options_.connections_per_host, 1));
+  const auto found = hosts_.find(name);
+  if (found != hosts_.end()) {
+    ++found->second->users;
+    return found->second;
+  }
+  auto h = std::make_shared<host>(name, options_.connections_per_host);
+  hosts_.emplace(std::move(name), h);
   ++h->users;
   return h;
 }
@@ -102,7 +106,7 @@ connection_ptr connect_tcp(const context& ctx, const url& to) {
   if (to.scheme != "http") error = std::make_error_code(std::errc::protocol_not_supported);
   net::tcp_stream stream;
   if (!error) stream = net::tcp_stream::connect(to.host_port(), ctx, error);
-  if (error) throw std::system_error(error, "sley: connect to " + to.host_port());
+  if (error) throw sley::detail::failed(error, "sley: connect to", to.host_port());
   return make_connection(std::move(stream));
 }
 

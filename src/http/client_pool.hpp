@@ -3,6 +3,7 @@
 
 #include "http/input_buffer.hpp"
 #include "http/late_deadline.hpp"
+#include "http/slots.hpp"
 
 #include <sley/chan.hpp>
 #include <sley/context.hpp>
@@ -83,7 +84,7 @@ class client_pool : public std::enable_shared_from_this<client_pool> {
     bool is_clean = false;  // nothing came
   };
   struct host {
-    host(std::string n, std::size_t most) : name(std::move(n)), slots(most) {}
+    host(std::string n, std::size_t most) : name(std::move(n)), slots(make_slots(most)) {}
     const std::string name;
     const chan<void> slots;                        // holds a signal for each request
     std::size_t users = 0;                         // [lock_] who hold or wait for a slot

@@ -1,6 +1,8 @@
 #include "http/route_tree.hpp"
 #include "http/text.hpp"
 
+#include <sley/detail/c_text.hpp>
+
 #include <algorithm>
 #include <stdexcept>
 
@@ -8,9 +10,13 @@ namespace sley::http::detail {
 
 namespace {
 
+// The tree of routes is as deep as its longest pattern, and walked by recursion on a goroutine's
+// stack.
+constexpr std::size_t most_segments = 128;
+
 pattern::segment parse_segment(std::string_view text, bool is_last, std::string_view whole) {
   const auto fail = [&](const char* why) {
-    return std::invalid_argument("sley: the pattern \"" + std::string(whole) + "\" " + why);
+    return std::invalid_argument("sley: the pattern " + sley::detail::quoted(whole) + ' ' + why);
   };
   if (text.starts_with('{') && text.ends_with('}')) {
     std::string_view name = text.substr(1, text.size() - 2);
@@ -76,10 +82,11 @@ relation compare_methods(std::string_view a, std::string_view b) {
 pattern pattern::parse(std::string_view method, std::string_view path) {
   pattern p{std::string(method), std::string(path), {}};
   if (!path.starts_with('/')) {
-    throw std::invalid_argument("sley: the pattern \"" + p.path + "\" does not begin with '/'");
+    throw std::invalid_argument("sley: the pattern " + sley::detail::quoted(path) +
+                                " does not begin with '/'");
   }
   if (!method.empty() && !is_token(method)) {
-    throw std::invalid_argument("sley: \"" + p.method + "\" is no method");
+    throw std::invalid_argument("sley: " + sley::detail::quoted(method) + " is no method");
   }
   std::string_view left = path.substr(1);
   for (bool is_last = false; !is_last;) {
@@ -90,8 +97,13 @@ pattern pattern::parse(std::string_view method, std::string_view path) {
       return s.what != kind::literal && s.text == next.text;
     };
     if (next.what != kind::literal && std::ranges::any_of(p.segments, is_same)) {
-      throw std::invalid_argument("sley: the pattern \"" + p.path + "\" has {" + next.text +
-                                  "} twice");
+      throw std::invalid_argument("sley: the pattern " + sley::detail::quoted(path) +
+                                  " has the parameter " + sley::detail::quoted(next.text) +
+                                  " twice");
+    }
+    if (p.segments.size() == most_segments) {
+      throw std::invalid_argument("sley: the pattern " + sley::detail::quoted(path) +
+                                  " has more than " + std::to_string(most_segments) + " segments");
     }
     p.segments.push_back(std::move(next));
     if (!is_last) left.remove_prefix(slash + 1);

@@ -1,6 +1,7 @@
 #include <sley/http/server.hpp>
 
 #include "http/server_state.hpp"
+#include "http/slots.hpp"
 
 #include <sley/go.hpp>
 #include <sley/select.hpp>
@@ -32,7 +33,9 @@ class finally {
 }  // namespace
 
 server_state::server_state(handler h, server_options options)
-    : handler_(std::move(h)), options_(std::move(options)), slots_(options_.connections) {
+    : handler_(std::move(h)),
+      options_(std::move(options)),
+      slots_(make_slots(options_.connections)) {
   if (!handler_) throw std::invalid_argument("sley: a server without a handler");
 }
 

@@ -3,6 +3,8 @@
 #include "http/authority.hpp"
 #include "http/text.hpp"
 
+#include <sley/detail/c_text.hpp>
+
 #include <algorithm>
 #include <stdexcept>
 
@@ -96,6 +98,14 @@ std::uint16_t port_of_scheme(std::string_view scheme) noexcept {
   return 0;
 }
 
+// RFC 3986, 3.1.
+bool is_scheme(std::string_view text) noexcept {
+  const auto is_letter = [](char c) { return detail::small(c) >= 'a' && detail::small(c) <= 'z'; };
+  return !text.empty() && is_letter(text.front()) && std::ranges::all_of(text, [&](char c) {
+    return is_letter(c) || (c >= '0' && c <= '9') || c == '+' || c == '-' || c == '.';
+  });
+}
+
 bool set_authority(url& into, std::string_view text) {
   const auto named = detail::parse_authority(text);
   if (!named || named->port == 0) return false;
@@ -154,14 +164,14 @@ std::optional<url> url::try_parse(std::string_view text) {
   text = text.substr(colon + 3);
   text = text.substr(0, text.find('#'));
   const std::string_view authority = text.substr(0, text.find_first_of("/?"));
-  const bool is_good = detail::is_token(result.scheme) && set_authority(result, authority) &&
+  const bool is_good = is_scheme(result.scheme) && set_authority(result, authority) &&
                        set_target(result, text.substr(authority.size()));
   return is_good ? std::optional(std::move(result)) : std::nullopt;
 }
 
 url url::parse(std::string_view text) {
   if (auto result = try_parse(text)) return *std::move(result);
-  throw std::invalid_argument("sley: \"" + std::string(text) + "\" is no URL");
+  throw std::invalid_argument("sley: " + sley::detail::quoted(text) + " is no URL");
 }
 
 namespace {
@@ -185,7 +195,7 @@ std::string without_dots(std::string_view path) {
 
 bool begins_with_scheme(std::string_view text) {
   const std::size_t colon = text.find(':');
-  return colon < text.find_first_of("/?#") && detail::is_token(text.substr(0, colon));
+  return colon < text.find_first_of("/?#") && is_scheme(text.substr(0, colon));
 }
 
 }  // namespace

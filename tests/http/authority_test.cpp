@@ -226,6 +226,17 @@ GO_TEST(authority, an_origin_is_compared_with_the_host_by_its_parts) {
 // ---- what a client makes of it ----
 
 // RFC 9110, 4.2.3: these are the same.
+GO_TEST(authority, a_scheme_begins_with_a_letter_and_has_few_marks) {
+  for (const char* text : {"htt#://a/", "1http://a/", "+a://a/", "h!://a/", "h_p://a/", "://a/"}) {
+    EXPECT_FALSE(url::try_parse(text)) << text;
+  }
+  for (const char* text : {"a://a/", "git+SSH://a/", "z39.50r://a/", "h-1://a/"}) {
+    EXPECT_TRUE(url::try_parse(text)) << text;
+  }
+  // A path of a reference, because no scheme looks like this.
+  EXPECT_EQ(url::parse("http://a/").resolve("b_c:d")->target, "/b_c:d");
+}
+
 GO_TEST(authority, a_url_is_normalised) {
   for (const char* text : {"http://EXAMPLE.com:80/%7Esmith", "HTTP://example.com/%7Esmith",
                            "http://example.com:/%7Esmith", "http://example.com:0080/%7Esmith"}) {

@@ -131,6 +131,23 @@ GO_TEST(router, refuses_patterns_that_are_none) {
   EXPECT_THROW(r.get("/", handler()), std::invalid_argument);
 }
 
+GO_TEST(router, patterns_have_at_most_128_segments) {
+  const auto path = [](int segments, const std::string& segment) {
+    std::string text;
+    for (int i = 0; i < segments; ++i) text += '/' + segment;
+    return text;
+  };
+  router r;
+  r.get(path(128, "a"), named("deep"));
+  for (const int segments : {129, 1000, 100'000}) {
+    EXPECT_THROW(r.get(path(segments, "a"), named("x")), std::invalid_argument) << segments;
+    EXPECT_THROW(r.get(path(segments, ""), named("x")), std::invalid_argument) << segments;
+  }
+  const running_server server(r);
+  EXPECT_EQ(body_of(server.exchange(get(path(128, "a")))), "deep");
+  EXPECT_EQ(status_of(server.exchange(get(path(3000, "a")))), 404);
+}
+
 GO_TEST(router, everything_goes_through_the_middleware) {
   router r;
   r.get("/x", named("x"));

@@ -44,7 +44,7 @@ class SLEY_API router {
   void patch(std::string_view pattern, handler h) { handle("PATCH", pattern, std::move(h)); }
   void erase(std::string_view pattern, handler h) { handle("DELETE", pattern, std::move(h)); }
   // An empty method stands for all of them. Throws std::invalid_argument for a pattern that is
-  // none.
+  // none, or has more than 128 segments.
   void handle(std::string_view method, std::string_view pattern, handler h);
   // Everything goes through it, also what has no handler; what was added first comes first.
   void use(const middleware& m);
