@@ -37,8 +37,8 @@ SLEY_API std::vector<goroutine_info> goroutines();
 
 // The same as text, written to the descriptor: each goroutine with its stack, in the layout of the
 // dumps that SIGQUIT and fatal errors print, in the order of their ids. Blocks the thread if the
-// descriptor does, announced; stops quietly where it takes no more. From Go's
-// pprof.Lookup("goroutine").WriteTo(w, 2).
+// descriptor does, announced; stops quietly where it takes no more, and a pipe without a reader
+// raises no SIGPIPE. From Go's pprof.Lookup("goroutine").WriteTo(w, 2).
 SLEY_API void dump_goroutines(int fd);
 
 // Goroutines that do the same at the same place.
@@ -54,8 +54,7 @@ struct goroutine_group {
 SLEY_API std::vector<goroutine_group> goroutine_profile();
 
 // The same as text, with the names of functions, written to the descriptor as dump_goroutines()
-// does.
-// From Go's pprof.Lookup("goroutine").WriteTo(w, 1).
+// does. From Go's pprof.Lookup("goroutine").WriteTo(w, 1).
 SLEY_API void dump_profile(int fd);
 
 // Of goroutines(), those that can never go on, whatever the program does: they wait for a nil

@@ -1,4 +1,6 @@
 // What snapshots show, as values and as text.
+#include "io/file.hpp"
+#include "io/put.hpp"
 #include "runtime/snapshot.hpp"
 #include "runtime/wait_reason.hpp"
 
@@ -29,6 +31,18 @@ void on_large_stack(F f) {
   future<void> end = task.get_future();
   go(go_options{.name = "sley debug", .stack_size = printing_stack}, std::move(task));
   end.get();
+}
+
+// The caller's descriptor may make the thread wait, and may be a pipe without a reader.
+template <class F>
+void print_announced(F f) {
+  io::expect_broken_pipes();
+  on_large_stack([&] {
+    blocking([&] {
+      const io::broken_pipe_expected guard;
+      f();
+    });
+  });
 }
 
 goroutine_info info_of(const rt::snapshot::entry& e) {
@@ -78,11 +92,9 @@ void dump_goroutines(int fd) {
   std::vector<const rt::snapshot::entry*> in_order;
   for_each(all, [&](const auto& e) { in_order.push_back(&e); });
   std::ranges::sort(in_order, {}, [](const auto* e) { return e->goroutine.id; });
-  on_large_stack([&] {
-    blocking([&] {
-      rt::goroutine_printer out(fd, true);
-      for (const auto* e : in_order) out.print(e->goroutine, e->frames());
-    });
+  print_announced([&] {
+    rt::goroutine_printer out(fd, true);
+    for (const auto* e : in_order) out.print(e->goroutine, e->frames());
   });
 }
 
@@ -127,20 +139,18 @@ std::vector<goroutine_group> goroutine_profile() {
 
 void dump_profile(int fd) {
   const std::vector<goroutine_group> groups = goroutine_profile();
-  on_large_stack([&] {
-    blocking([&] {
-      rt::goroutine_printer out(fd, true);
-      for (const goroutine_group& group : groups) {
-        base::line_writer()
-            .dec(std::uint64_t{group.count})
-            .text(" [")
-            .text(group.state)
-            .text("]:\n")
-            .flush(fd);
-        out.print_frames(group.stack);
-        base::line_writer().text("\n").flush(fd);
-      }
-    });
+  print_announced([&] {
+    rt::goroutine_printer out(fd, true);
+    for (const goroutine_group& group : groups) {
+      base::line_writer()
+          .dec(std::uint64_t{group.count})
+          .text(" [")
+          .text(group.state)
+          .text("]:\n")
+          .flush(fd);
+      out.print_frames(group.stack);
+      base::line_writer().text("\n").flush(fd);
+    }
   });
 }
 

@@ -9,6 +9,7 @@
 
 #include <poll.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -81,6 +82,19 @@ class hog {
   std::atomic<long> turns_{0};
   sley::wait_group group_;
 };
+
+GO_TEST(debug, dumps_to_what_has_no_reader_end_quietly) {
+  int ends[2];
+  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+  ::close(ends[0]);
+  sley::os::pipe_ends pipe = sley::os::pipe();
+  pipe.reader.close();
+  for (const int fd : {ends[1], pipe.writer.native_handle()}) {
+    sley::debug::dump_goroutines(fd);
+    sley::debug::dump_profile(fd);
+  }
+  ::close(ends[1]);
+}
 
 }  // namespace
 
