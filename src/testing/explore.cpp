@@ -1,4 +1,5 @@
 // Plays a program in many orders, each in a process of its own.
+#include <sley/detail/c_text.hpp>
 #include <sley/go.hpp>
 #include <sley/runtime.hpp>
 #include <sley/testing.hpp>
@@ -8,12 +9,13 @@
 #include "runtime/sched_state.hpp"
 #include "testing/player.hpp"
 #include "testing/schedule_text.hpp"
+#include "testing/seed_text.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cstdlib>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <system_error>
 
 namespace sley::testing {
@@ -47,43 +49,18 @@ platform::simulated::plan make_plan(const options& o) {
   return p;
 }
 
-void append_digits(std::string& text, std::uint8_t number) {
-  constexpr char digits[] = "0123456789abcdef";
-  text += digits[number >> 4];
-  text += digits[number & 15];
-}
-
-// The choices of strategy::exhaustive, as a seed: x, the most preemptions, and the choices, all
-// with two digits.
+// The choices of strategy::exhaustive. Those at the end that took the first option name themselves.
 std::string to_seed(const journal& j, std::uint32_t preemptions) {
   std::size_t n = j.choice_count;
   while (n > 0 && j.choices[n - 1].taken == 0) --n;
-  std::string text = "x";
-  append_digits(text, static_cast<std::uint8_t>(preemptions));
-  for (std::size_t i = 0; i < n; ++i) {
-    append_digits(text, j.choices[i].taken);
-  }
-  return text;
+  choices_seed seed{static_cast<std::uint8_t>(preemptions), {}};
+  for (std::size_t i = 0; i < n; ++i) seed.choices.push_back(j.choices[i].taken);
+  return seed.to_text();
 }
 
-[[noreturn]] void throw_no_seed(const std::string& text) {
-  throw std::invalid_argument("sley::testing::explore: SLEY_SEED is no seed: " + text);
-}
-
-std::uint8_t read_digits(const std::string& text, std::size_t at) {
-  std::uint8_t number = 0;
-  const char* first = text.data() + at;
-  if (std::from_chars(first, first + 2, number, 16).ptr != first + 2) throw_no_seed(text);
-  return number;
-}
-
-void read_choices(const std::string& text, platform::simulated::plan& p, journal& j) {
-  constexpr std::size_t first = 3;
-  const std::size_t n = (text.size() - first) / 2;
-  if (text.size() < first || text.size() % 2 == 0 || n > most_choices) throw_no_seed(text);
-  p.preemptions = read_digits(text, 1);
-  p.prefix_size = static_cast<std::uint32_t>(n);
-  for (std::size_t i = 0; i < n; ++i) j.choices[i].taken = read_digits(text, first + 2 * i);
+[[noreturn]] void throw_no_seed(std::string_view text) {
+  throw std::invalid_argument("sley::testing::explore: SLEY_SEED is no seed: " +
+                              detail::quoted(text));
 }
 
 // The next order in depth-first search: the last choice that has another option. False: none has.
@@ -119,14 +96,21 @@ class explorer {
  private:
   bool is_exhaustive() const noexcept { return options_.strategy == strategy::exhaustive; }
 
-  void take_seed(const std::string& text) {
-    if (text.starts_with('x')) {
-      plan_.strategy = platform::simulated::strategy::exhaustive;
-      read_choices(text, plan_, player_.journal());
-      return;
-    }
-    const char* end = text.data() + text.size();
-    if (std::from_chars(text.data(), end, plan_.seed).ptr != end) throw_no_seed(text);
+  void take_seed(std::string_view text) {
+    if (names_choices(text)) return take_choices(text);
+    const auto number = parse_number(text);
+    if (!number) throw_no_seed(text);
+    plan_.seed = *number;
+  }
+
+  void take_choices(std::string_view text) {
+    const auto seed = parse_choices(text);
+    if (!seed || seed->choices.size() > most_choices) throw_no_seed(text);
+    plan_.strategy = platform::simulated::strategy::exhaustive;
+    plan_.preemptions = seed->preemptions;
+    plan_.prefix_size = static_cast<std::uint32_t>(seed->choices.size());
+    journal& j = player_.journal();
+    for (std::size_t i = 0; i < seed->choices.size(); ++i) j.choices[i].taken = seed->choices[i];
   }
 
   // True if the schedule failed.
