@@ -1,7 +1,7 @@
 // Whatever bytes a client sends, the server answers with whole responses or ends the connection,
 // and how the bytes are cut into reads makes no difference. Run by `./dev fuzz http_request
 // SECONDS`.
-#include "expect_same.hpp"
+#include "expect.hpp"
 #include "support/memory_connection.hpp"
 
 #include <sley/http.hpp>

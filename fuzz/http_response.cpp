@@ -1,6 +1,6 @@
 // Whatever bytes a server sends, the client takes them for an answer or fails, and how the bytes
 // are cut into reads makes no difference. Run by `./dev fuzz http_response SECONDS`.
-#include "expect_same.hpp"
+#include "expect.hpp"
 #include "support/memory_connection.hpp"
 
 #include <sley/http.hpp>
