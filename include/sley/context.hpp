@@ -9,6 +9,12 @@
 // as somebody holds it, its cancel function or a context made from it; its channel and its stop
 // token do not hold it. One that nobody holds never ends, and leaves its parent. Any thread may
 // call everything here at any time. What parks does so only while another ends the same tree.
+//
+// Every function of the library that takes a context to wait with looks at it first: once it has
+// ended, the function does nothing and reports the context's error, even if its work could have
+// been done at once. If the context ends meanwhile, the function gives up, and what it was making
+// is closed again. So Go's net.Dialer, exec.Cmd, http.Client and golang.org/x/sync/semaphore. In a
+// select, ctx.done() is a case like any other: of the cases that are ready any may be chosen.
 #pragma once
 
 #include <sley/chan.hpp>

@@ -109,15 +109,14 @@ client::client(client_options options)
 client::~client() { pool_->close(); }
 
 client_response client::send(client_request request, std::error_code& error) {
-  error.clear();
   detail::refuse_bad(request);
+  error = request.context.error();
+  if (error) return {};
   auto to = url::try_parse(request.url);
   if (!to) {
     error = std::make_error_code(std::errc::invalid_argument);
     return {};
   }
-  error = request.context.error();
-  if (error) return {};
   auto e = detail::follow(*std::shared_ptr(pool_),
                           {std::move(request.method), *std::move(to), std::move(request.headers),
                            std::move(request.body), std::move(request.context)},

@@ -17,6 +17,8 @@ namespace sley::http::detail {
 
 client_pool::lease client_pool::take(const context& ctx, const url& to, bool is_fresh,
                                      std::error_code& error) {
+  error = ctx.error();
+  if (error) return {};
   const std::shared_ptr<host> h = begin(to);
   bool has_slot = h->slots.try_send() == chan_status::ok;
   if (!has_slot) {

@@ -216,6 +216,8 @@ descriptor connect_racing(std::vector<endpoint> preferred, std::vector<endpoint>
 
 descriptor connect_to_any(const std::vector<endpoint>& endpoints, const context& ctx,
                           std::error_code& error) {
+  error = ctx.error();
+  if (error) return {};
   std::vector<endpoint> preferred, others;
   for (const endpoint& e : endpoints) {
     (e.family() == endpoints.front().family() ? preferred : others).push_back(e);
@@ -225,8 +227,8 @@ descriptor connect_to_any(const std::vector<endpoint>& endpoints, const context&
   descriptor d = others.empty()
                      ? connect_in_turn(preferred, *contest, error)
                      : connect_racing(std::move(preferred), std::move(others), contest, error);
-  if (const std::error_code ended = ctx.error(); ended && error) error = ended;
-  return d;
+  if (const std::error_code ended = ctx.error()) error = ended;
+  return error ? descriptor() : std::move(d);
 }
 
 }  // namespace sley::io

@@ -101,6 +101,8 @@ poll_events poll_fd::wait(poll_events wanted) const {
 }
 
 poll_events poll_fd::wait(poll_events wanted, const context& ctx, std::error_code& error) const {
+  error = ctx.error();
+  if (error) return none;
   rt::watched* w = descriptor_.get();
   return os::wait(w, wanted, error, [&](rt::io_observer& self, const auto& go_on) {
     poll_events found = none;
@@ -109,7 +111,7 @@ poll_events poll_fd::wait(poll_events wanted, const context& ctx, std::error_cod
         const rt::inside inside;
         rt::cancel_observing(w, self);
       });
-      if (error = ctx.error(); !error) found = go_on();
+      found = go_on();
     }
     if (self.is_canceled && error) error = ctx.error();
     return found;

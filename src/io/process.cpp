@@ -158,6 +158,8 @@ exit_status process::wait(time_point deadline, std::error_code& error) const {
 }
 
 exit_status process::wait(const context& ctx, std::error_code& error) const {
+  error = ctx.error();
+  if (error) return {};
   if (child_ == nullptr || select(on_receive(child_->ended), on_receive(ctx.done())) == 0) {
     return status(error);
   }

@@ -183,8 +183,8 @@ class category final : public std::error_category {
 
 std::vector<net::endpoint> resolve(std::string_view host, const context& ctx,
                                    std::error_code& error) {
-  error.clear();
-  if (detail::has_zero_byte(host, error)) return {};
+  error = ctx.error();
+  if (error || detail::has_zero_byte(host, error)) return {};
   std::error_code is_name;
   if (const auto literal = parse_ip(host, 0, is_name); !is_name) return {literal};
   return answer_to({asked_for::host, std::string(host)}, ctx, error);

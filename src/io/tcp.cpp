@@ -68,7 +68,8 @@ void tcp_stream::set_write_buffer(int bytes) const {
 
 tcp_stream tcp_stream::connect(std::string_view host_port, const context& ctx,
                                std::error_code& error) {
-  error.clear();
+  error = ctx.error();
+  if (error) return {};
   const std::vector<endpoint> endpoints = io::where_to_connect(host_port, ctx, error);
   if (error) return {};
   tcp_stream connected(io::connect_to_any(endpoints, ctx, error));

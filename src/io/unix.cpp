@@ -35,6 +35,8 @@ std::pair<descriptor, descriptor> connected_pair(int type, io_kind kind, std::er
 
 unix_stream unix_stream::connect(std::string_view path, const context& ctx,
                                  std::error_code& error) {
+  error = ctx.error();
+  if (error) return {};
   const endpoint to = io::parse_path(path, error);
   if (error) return {};
   return unix_stream(io::connect_to_any({to}, ctx, error));

@@ -386,6 +386,29 @@ GO_TEST(client, has_no_more_connections_to_a_host_than_it_may) {
   EXPECT_LE(c.idle_connections(), 3U);
 }
 
+GO_TEST(client, asks_nothing_with_a_context_that_has_ended) {
+  std::atomic<int> asked{0};
+  const running_server web([&](request&, response& out) {
+    ++asked;
+    out.send(200, "", "x");
+  });
+  client c;
+  c.get(url_of(web)).read_all();  // keeps a connection
+  const auto [canceled, cancel] = sley::with_cancel({});
+  cancel();
+  const auto [late, cancel_late] = sley::with_timeout({}, -1s);
+  for (const sley::context& ctx : {canceled, late}) {
+    for (int i = 0; i < sley_test::rounds(20); ++i) {
+      EXPECT_EQ(error_of(c, {.url = url_of(web), .context = ctx}), ctx.error());
+      client fresh;
+      EXPECT_EQ(error_of(fresh, {.url = url_of(web), .context = ctx}), ctx.error());
+      EXPECT_EQ(error_of(fresh, {.url = "no url", .context = ctx}), ctx.error());
+    }
+  }
+  EXPECT_EQ(asked, 1);
+  EXPECT_EQ(c.idle_connections(), 1U);
+}
+
 GO_TEST(client, responses_outlive_the_client) {
   const running_server web([](request&, response& out) { out.write(std::string(1 << 20, 'x')); });
   client_response r;

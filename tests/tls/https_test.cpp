@@ -117,6 +117,21 @@ GO_TEST(https, a_context_ends_waiting_for_an_answer) {
   EXPECT_EQ(error, sley::context_errc::deadline_exceeded);
 }
 
+GO_TEST(https, nothing_is_connected_with_a_context_that_has_ended) {
+  const https_server web(echo);
+  const auto [ctx, cancel] = sley::with_cancel({});
+  cancel();
+  const tls_context settings = tls_context::client(sley_test::client_options());
+  client c(trusting());
+  for (int i = 0; i < sley_test::rounds(20); ++i) {
+    std::error_code error;
+    EXPECT_FALSE(sley::net::tls_stream::connect(web.address, settings, ctx, error).is_open());
+    EXPECT_EQ(error, sley::context_errc::canceled);
+    c.send({.url = web.url, .context = ctx}, error);
+    EXPECT_EQ(error, sley::context_errc::canceled);
+  }
+}
+
 // ---- the end of a server ----
 
 namespace {
