@@ -3,8 +3,8 @@
 
 #include <sley/detail/chan_core.hpp>
 #include <sley/detail/config.hpp>
+#include <sley/time_span.hpp>
 
-#include <chrono>
 #include <cstddef>
 #include <iterator>
 #include <optional>
@@ -146,20 +146,20 @@ class sending : public Handle {
   }
 
   // Parks for at most d. ok | closed | timeout; the value is untouched unless ok.
-  chan_status try_send_for(element<T>& value, std::chrono::nanoseconds d) const
+  chan_status try_send_for(element<T>& value, time_span d) const
     requires carries_values
   {
-    return this->ref_.send_until(&value, deadline_after(d.count()));
+    return this->ref_.send_until(&value, deadline_in(d));
   }
-  chan_status try_send_for(element<T>&& value, std::chrono::nanoseconds d) const
+  chan_status try_send_for(element<T>&& value, time_span d) const
     requires carries_values
   {
-    return this->ref_.send_until(&value, deadline_after(d.count()));
+    return this->ref_.send_until(&value, deadline_in(d));
   }
-  chan_status try_send_for(std::chrono::nanoseconds d) const
+  chan_status try_send_for(time_span d) const
     requires(!carries_values)
   {
-    return this->ref_.send_until(nullptr, deadline_after(d.count()));
+    return this->ref_.send_until(nullptr, deadline_in(d));
   }
 
   // No more values will come. Wakes every waiting receiver (they get what is buffered, then
@@ -201,17 +201,16 @@ class receiving : public Handle {
   }
 
   // Parks for at most d. ok | closed | timeout; `out` is assigned only if ok.
-  chan_status try_receive_for(element<T>& out, std::chrono::nanoseconds d) const
+  chan_status try_receive_for(element<T>& out, time_span d) const
     requires carries_values
   {
-    return receive_into(out, [this, d](void* to) {
-      return this->ref_.receive_until(to, deadline_after(d.count()));
-    });
+    return receive_into(
+        out, [this, d](void* to) { return this->ref_.receive_until(to, deadline_in(d)); });
   }
-  chan_status try_receive_for(std::chrono::nanoseconds d) const
+  chan_status try_receive_for(time_span d) const
     requires(!carries_values)
   {
-    return this->ref_.receive_until(nullptr, deadline_after(d.count()));
+    return this->ref_.receive_until(nullptr, deadline_in(d));
   }
 
   // for (T& value : channel) receives until the channel is closed and drained.

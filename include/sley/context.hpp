@@ -123,11 +123,11 @@ class SLEY_API cancel_cause_function {
 // functions of the same names.
 SLEY_API std::pair<context, cancel_function> with_cancel(const context& parent);
 SLEY_API std::pair<context, cancel_cause_function> with_cancel_cause(const context& parent);
-// Ends at that time as well, with deadline_exceeded, and with the cause if one is given.
-SLEY_API std::pair<context, cancel_function> with_deadline(const context& parent, time_point when,
+// Ends at that time as well, with deadline_exceeded, and with the cause if one is given; at once if
+// the time has come, or d is not positive. time_point::max() and the like are no deadline.
+SLEY_API std::pair<context, cancel_function> with_deadline(const context& parent, instant when,
                                                            std::exception_ptr cause = nullptr);
-SLEY_API std::pair<context, cancel_function> with_timeout(const context& parent,
-                                                          std::chrono::nanoseconds d,
+SLEY_API std::pair<context, cancel_function> with_timeout(const context& parent, time_span d,
                                                           std::exception_ptr cause = nullptr);
 // Ends as canceled when stop is requested as well, before request_stop() returns.
 SLEY_API context with_stop_token(const context& parent, std::stop_token token);

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <sley/detail/config.hpp>
+#include <sley/detail/deadline.hpp>
 #include <sley/detail/spawn.hpp>
+#include <sley/time_span.hpp>
 
 #include <chrono>
 #include <cstddef>
@@ -97,10 +99,21 @@ SLEY_API void set_name(std::string_view name);
 // thread: sched_yield(2).
 SLEY_API void yield();
 
-// Parks for at least d (returns at once if d <= 0), on std::chrono::steady_clock. Durations too
-// long to represent sleep for ever. On a foreign thread the thread blocks. From Go's time.Sleep.
-SLEY_API void sleep_for(std::chrono::nanoseconds d);
-SLEY_API void sleep_until(std::chrono::steady_clock::time_point t);
+// Parks for at least d (returns at once if d <= 0), on std::chrono::steady_clock. The largest
+// duration of any unit, and all that is too long to represent, sleeps for ever. On a foreign thread
+// the thread blocks. Throws std::bad_alloc without memory for a timer. From Go's time.Sleep.
+SLEY_API void sleep_for(time_span d);
+// The same until that time, of any clock; if that is another than steady_clock, it is looked at
+// again when it should have come. time_point::max() of any clock is for ever.
+SLEY_API void sleep_until(instant t);
+template <class Clock, class Duration>
+  requires(!std::is_same_v<Clock, std::chrono::steady_clock>)
+void sleep_until(const std::chrono::time_point<Clock, Duration>& t) {
+  detail::wait_until_time(t, [](std::int64_t deadline_ns) {
+    sleep_until(std::chrono::steady_clock::time_point(std::chrono::nanoseconds(deadline_ns)));
+    return false;
+  });
+}
 
 // Ends this goroutine as Go's runtime.Goexit does: the stack is unwound, destructors run, and other
 // goroutines go on. The unwinding is that of pthread_exit: a catch (...) on the way must rethrow,

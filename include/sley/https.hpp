@@ -29,12 +29,13 @@ inline connection_ptr make_connection(net::tls_stream stream) {
 }
 
 // For server_options::connect. A client whose handshake fails, or takes longer than that, is left
-// without a word: strangers who try are no error of the server's.
+// without a word: strangers who try are no error of the server's. The largest duration of any unit:
+// no limit.
 inline std::function<connection_ptr(net::tcp_stream)> tls_acceptor(
-    net::tls_context context, std::chrono::nanoseconds timeout = std::chrono::seconds(10)) {
+    net::tls_context context, time_span timeout = std::chrono::seconds(10)) {
   return [context = std::move(context), timeout](net::tcp_stream accepted) -> connection_ptr {
     net::tls_stream stream(std::move(accepted), context);
-    stream.set_deadline(std::chrono::steady_clock::now() + timeout);
+    stream.set_deadline(sley::detail::time_in(timeout));
     std::error_code error;
     stream.handshake(error);
     if (error) return nullptr;

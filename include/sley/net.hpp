@@ -17,8 +17,8 @@
 #include <sley/detail/config.hpp>
 #include <sley/detail/io_object.hpp>
 #include <sley/time.hpp>
+#include <sley/time_span.hpp>
 
-#include <chrono>
 #include <compare>
 #include <cstddef>
 #include <cstdint>
@@ -143,13 +143,15 @@ class SLEY_API tcp_stream : public stream {
   // Options of tcp(7) and socket(7). Those without an error throw std::system_error.
   void set_no_delay(bool on) const;
   void set_no_delay(bool on, std::error_code& error) const noexcept;
-  // The time without a word after which probes are sent; 0: none are.
-  void set_keep_alive(std::chrono::seconds idle) const;
-  void set_keep_alive(std::chrono::seconds idle, std::error_code& error) const noexcept;
-  // How long the system goes on to send what was written before close(): 0 resets the connection,
-  // a negative time is as long as it takes, as at first. close() itself does not wait.
-  void set_linger(std::chrono::seconds limit) const;
-  void set_linger(std::chrono::seconds limit, std::error_code& error) const noexcept;
+  // The time without a word after which probes are sent, rounded up to seconds. 0 and the largest
+  // duration of any unit: none are sent. The system refuses more than 32767 s (invalid_argument).
+  void set_keep_alive(time_span idle) const;
+  void set_keep_alive(time_span idle, std::error_code& error) const noexcept;
+  // How long the system goes on sending the bytes that were written before close(), rounded up to
+  // seconds: 0 resets the connection, a negative time and the largest duration of any unit are as
+  // long as it takes, as at first. close() itself does not wait.
+  void set_linger(time_span limit) const;
+  void set_linger(time_span limit, std::error_code& error) const noexcept;
   void set_read_buffer(int bytes) const;
   void set_read_buffer(int bytes, std::error_code& error) const noexcept;
   void set_write_buffer(int bytes) const;

@@ -217,7 +217,7 @@ class SLEY_API process {
   exit_status wait() const;
   exit_status wait(std::error_code& error) const;
   // The same, given up at that time: std::errc::timed_out. The process goes on.
-  exit_status wait(time_point deadline, std::error_code& error) const;
+  exit_status wait(instant deadline, std::error_code& error) const;
   // The same, given up when the context ends, with its error.
   exit_status wait(const context& ctx) const;
   exit_status wait(const context& ctx, std::error_code& error) const;

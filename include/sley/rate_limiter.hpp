@@ -3,6 +3,7 @@
 
 #include <sley/detail/config.hpp>
 #include <sley/mutex.hpp>
+#include <sley/time_span.hpp>
 
 #include <chrono>
 #include <cstdint>
@@ -31,7 +32,7 @@ class SLEY_API rate_limiter {
   // foreign thread. std::logic_error if the bucket never holds so many.
   void wait(std::int64_t n = 1);
   // The same if that is no later than the deadline; else returns false at once, and takes none.
-  bool try_wait_until(time_point deadline, std::int64_t n = 1);
+  bool try_wait_until(instant deadline, std::int64_t n = 1);
 
   // Tokens that were taken in advance.
   class reservation {

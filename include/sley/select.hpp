@@ -4,9 +4,9 @@
 #include <sley/chan.hpp>
 #include <sley/detail/chan_core.hpp>
 #include <sley/detail/config.hpp>
+#include <sley/time_span.hpp>
 
 #include <array>
-#include <chrono>
 #include <cstddef>
 #include <functional>
 #include <memory>
@@ -101,12 +101,12 @@ template <class F>
 class timeout_case {
  public:
   static constexpr bool is_channel_case = false;
-  timeout_case(std::chrono::nanoseconds d, F f) : delay_(d), f_(std::move(f)) {}
-  std::int64_t deadline() const noexcept { return deadline_after(delay_.count()); }
+  timeout_case(time_span d, F f) : delay_(d), f_(std::move(f)) {}
+  std::int64_t deadline() const noexcept { return deadline_in(delay_); }
   void run(bool) { std::invoke(f_); }
 
  private:
-  std::chrono::nanoseconds delay_;
+  time_span delay_;
   [[no_unique_address]] F f_;
 };
 
@@ -192,7 +192,7 @@ auto on_send(Channel&& channel, F f = {}) {
 
 // A case that fires when none of the others has for d, and calls f().
 template <class F = detail::nothing>
-auto on_timeout(std::chrono::nanoseconds d, F f = {}) {
+auto on_timeout(time_span d, F f = {}) {
   return detail::timeout_case<F>(d, std::move(f));
 }
 
@@ -251,7 +251,7 @@ class select_set {
   }
   // Counted anew from each wait(). try_wait() never chooses it.
   template <class F = detail::nothing>
-  std::size_t add_timeout(std::chrono::nanoseconds d, F f = {}) {
+  std::size_t add_timeout(time_span d, F f = {}) {
     return add(std::make_unique<timeout_entry<F>>(d, std::move(f)));
   }
 
@@ -301,7 +301,7 @@ class select_set {
 
   template <class F>
   struct timeout_entry final : entry {
-    timeout_entry(std::chrono::nanoseconds d, F f) : body(d, std::move(f)) {}
+    timeout_entry(time_span d, F f) : body(d, std::move(f)) {}
     bool prepare(detail::select_case&, std::int64_t& deadline_ns) override {
       deadline_ns = body.deadline();
       return false;

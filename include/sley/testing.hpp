@@ -28,6 +28,7 @@
 
 #include <sley/detail/config.hpp>
 #include <sley/detail/parts.hpp>
+#include <sley/time_span.hpp>
 
 #include <atomic>
 #include <chrono>
@@ -71,8 +72,8 @@ struct options {
   int depth = 3;                                  // strategy::priorities, 1 to 32
   int preemptions = 2;                            // strategy::exhaustive, 0 to 255
   std::uint64_t max_steps = 1'000'000;            // points in one schedule
-  std::chrono::nanoseconds grace{1'000'000'000};  // of virtual time, for goroutines to end
-  std::chrono::seconds patience{60};              // of real time, for one schedule
+  time_span grace = std::chrono::seconds(1);      // of virtual time, for goroutines to end
+  time_span patience = std::chrono::seconds(60);  // of real time, for one schedule; at least 1 s
   bool every_atomic = false;  // points inside the library too: for tests of the library itself
 };
 

@@ -3,6 +3,7 @@
 
 #include <sley/chan.hpp>
 #include <sley/detail/config.hpp>
+#include <sley/time_span.hpp>
 
 #include <chrono>
 #include <cstddef>
@@ -72,7 +73,7 @@ class SLEY_API timer_ref {
 class timer {
  public:
   // Sends the time of expiry on channel() once, d from now (at once if d <= 0).
-  explicit timer(std::chrono::nanoseconds d) : ref_(d.count(), 0) {}
+  explicit timer(time_span d) : ref_(d.count(), 0) {}
 
   // The channel looks unbuffered (size and capacity 0) and never holds a value from before a stop
   // or reset. The nil channel for a function timer. It stays valid after the timer is gone, but
@@ -84,7 +85,7 @@ class timer {
   bool stop() { return ref_.stop(); }
 
   // Arms it for d from now, whatever its state. Returns whether it was still pending, as stop().
-  bool reset(std::chrono::nanoseconds d) { return ref_.reset(d.count(), 0); }
+  bool reset(time_span d) { return ref_.reset(d.count(), 0); }
 
   timer(timer&&) noexcept = default;
   timer& operator=(timer&&) noexcept = default;
@@ -94,7 +95,7 @@ class timer {
 
  private:
   template <class F>
-  friend timer after_func(std::chrono::nanoseconds d, F f);
+  friend timer after_func(time_span d, F f);
   explicit timer(detail::timer_ref ref) : ref_(std::move(ref)) {}
 
   detail::timer_ref ref_;
@@ -103,7 +104,7 @@ class timer {
 // Calls f in a goroutine of its own, d from now. stop() on the timer that is returned says whether
 // it kept f from being started; dropping the timer does not. From Go's time.AfterFunc.
 template <class F>
-timer after_func(std::chrono::nanoseconds d, F f) {
+timer after_func(time_span d, F f) {
   if constexpr (alignof(F) > alignof(std::max_align_t)) {
     return after_func(d, [f = std::make_unique<F>(std::move(f))] { std::invoke(*f); });
   } else {
@@ -112,21 +113,19 @@ timer after_func(std::chrono::nanoseconds d, F f) {
 }
 
 // A channel that gets the time of expiry, d from now. From Go's time.After.
-inline recv_chan<time_point> after(std::chrono::nanoseconds d) {
-  return detail::timer_ref::once(d.count());
-}
+inline recv_chan<time_point> after(time_span d) { return detail::timer_ref::once(d.count()); }
 
 // Sends the time on channel() every d; ticks that a slow reader misses are dropped. Throws
 // std::invalid_argument if d <= 0. All else is as for timer. From Go's time.Ticker.
 class ticker {
  public:
-  explicit ticker(std::chrono::nanoseconds d) : ref_(positive(d), d.count()) {}
+  explicit ticker(time_span d) : ref_(positive(d), d.count()) {}
 
   recv_chan<time_point> channel() const { return ref_.channel(); }
   // No tick can be received after it returns. Does not close the channel.
   void stop() { ref_.stop(); }
   // The next tick comes d from now, then every d. Throws std::invalid_argument if d <= 0.
-  void reset(std::chrono::nanoseconds d) { ref_.reset(positive(d), d.count()); }
+  void reset(time_span d) { ref_.reset(positive(d), d.count()); }
 
   ticker(ticker&&) noexcept = default;
   ticker& operator=(ticker&&) noexcept = default;
@@ -135,7 +134,7 @@ class ticker {
   ~ticker() = default;
 
  private:
-  SLEY_API static std::int64_t positive(std::chrono::nanoseconds d);
+  SLEY_API static std::int64_t positive(time_span d);
 
   detail::timer_ref ref_;
 };

@@ -161,9 +161,9 @@ class SLEY_API tls_stream {
   std::size_t write_all(std::span<const std::byte> bytes, std::error_code& error) const noexcept;
   std::size_t write_all(std::span<const iovec> buffers, std::error_code& error) const noexcept;
 
-  void set_deadline(time_point when) const;
-  void set_read_deadline(time_point when) const;
-  void set_write_deadline(time_point when) const;
+  void set_deadline(instant when) const;
+  void set_read_deadline(instant when) const;
+  void set_write_deadline(instant when) const;
 
   // Announces the end (close_notify) after the handshake; reading goes on.
   void shutdown_write() const;
@@ -205,7 +205,7 @@ class SLEY_API tls_listener {
   tls_stream accept() const;
   tls_stream accept(std::error_code& error) const;
 
-  void set_deadline(time_point when) const { listener_.set_deadline(when); }
+  void set_deadline(instant when) const { listener_.set_deadline(when); }
   void close() { listener_.close(); }
   void close(std::error_code& error) noexcept { listener_.close(error); }
   bool is_open() const noexcept { return listener_.is_open(); }

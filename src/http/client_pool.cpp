@@ -134,7 +134,7 @@ dialled connect_by(const connector& connect, const context& ctx, const url& to) 
 // A context that may end needs a second goroutine: not all that a connector does can be broken off.
 // It may go on when it is not waited for any more; what it brings is closed then.
 connection_ptr client_pool::dial(const context& ctx, const url& to, std::error_code& error) const {
-  const std::chrono::nanoseconds timeout = options_.connect_timeout;
+  const time_span timeout = options_.connect_timeout;
   auto [timed, cancel] = timeout == timeout.zero() ? with_cancel(ctx) : with_timeout(ctx, timeout);
   std::shared_ptr<dialled> result;
   if (ctx == context::background()) {
@@ -179,10 +179,10 @@ void client_pool::lease::give_back() {
 }
 
 void client_pool::keep(const std::shared_ptr<host>& h, std::shared_ptr<wire> w) {
-  const std::chrono::nanoseconds timeout = options_.idle_timeout;
-  // Before somebody may take it and set it to the past.
-  w->transport->set_read_deadline(
-      timeout == timeout.zero() ? time_point::max() : std::chrono::steady_clock::now() + timeout);
+  const time_span timeout = options_.idle_timeout;
+  // Before another request may take it and set it to the past.
+  w->transport->set_read_deadline(timeout == timeout.zero() ? time_point::max()
+                                                            : sley::detail::time_in(timeout));
   const auto i = std::make_shared<idle_wire>(idle_wire{.what = w});
   bool is_kept = false;
   {

@@ -1,9 +1,8 @@
 // The deadline of reading or writing, moved seldom.
 #pragma once
 
+#include <sley/detail/deadline.hpp>
 #include <sley/time.hpp>
-
-#include <chrono>
 
 namespace sley::http::detail {
 
@@ -12,13 +11,13 @@ namespace sley::http::detail {
 class late_deadline {
  public:
   // Makes it serve this time-out from now on; zero: none. Returns whether it has changed.
-  [[nodiscard]] bool move(std::chrono::nanoseconds timeout) noexcept {
+  [[nodiscard]] bool move(time_span timeout) noexcept {
     const bool is_none = timeout == timeout.zero();
     if (is_none && when_ == time_point::max()) return false;
-    const time_point t = std::chrono::steady_clock::now();
-    const time_point latest = t + timeout + timeout / 8;
-    if (!is_none && when_ >= t + timeout && when_ <= latest) return false;
-    when_ = is_none ? time_point::max() : latest;
+    const time_point earliest = is_none ? time_point::max() : sley::detail::time_in(timeout);
+    const time_point latest = sley::detail::later(earliest, timeout / 8);
+    if (when_ >= earliest && when_ <= latest) return false;
+    when_ = latest;
     return true;
   }
   void set(time_point when) noexcept { when_ = when; }

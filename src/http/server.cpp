@@ -191,21 +191,14 @@ void server_state::stop_listening() {
   for (const sley::detail::interrupter* handshake : connecting_) handshake->interrupt();
 }
 
-bool server_state::shutdown(time_point deadline) {
+bool server_state::shutdown(instant deadline) {
   stop_listening();
   {
     const std::lock_guard guard(lock_);
     for (session* s : sessions_) s->finish_soon();
   }
   const chan<void> empty = when_empty();
-  if (deadline == time_point::max()) {
-    empty.receive();
-    return true;
-  }
-  bool is_empty = false;
-  select(on_receive(empty, [&](bool) { is_empty = true; }),
-         on_timeout(deadline - std::chrono::steady_clock::now(), [] {}));
-  return is_empty;
+  return empty.try_receive_for(sley::detail::time_until(deadline)) != chan_status::timeout;
 }
 
 void server_state::close() {
@@ -238,7 +231,7 @@ void server::serve(net::tcp_listener&& listener) {
 // The server may be destroyed while they return: they keep what they work on.
 void server::serve(net::tcp_listener& listener) { std::shared_ptr(state_)->serve(listener); }
 void server::serve(connection_ptr one) { std::shared_ptr(state_)->serve(std::move(one)); }
-bool server::shutdown(time_point deadline) { return state_->shutdown(deadline); }
+bool server::shutdown(instant deadline) { return state_->shutdown(deadline); }
 void server::close() { state_->close(); }
 std::size_t server::open_connections() const { return state_->connections(); }
 

@@ -23,7 +23,7 @@ class server_state : public std::enable_shared_from_this<server_state> {
   void serve(net::tcp_listener& listener);
   // In the calling goroutine.
   void serve(connection_ptr c);
-  bool shutdown(time_point deadline);
+  bool shutdown(instant deadline);
   void close();
   void wait_for_all();
   std::size_t connections() const;

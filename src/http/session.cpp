@@ -140,7 +140,7 @@ void session::refuse(int status) {
   if (options_.access_log) log(status, {});
 }
 
-void session::arm_read(std::chrono::nanoseconds timeout) {
+void session::arm_read(time_span timeout) {
   if (read_deadline_.move(timeout)) connection_.set_read_deadline(read_deadline_.when());
 }
 

@@ -67,7 +67,7 @@ class session final : private body_reader {
   bool become_idle();
   bool become_busy();
   void refuse(int status);
-  void arm_read(std::chrono::nanoseconds timeout);
+  void arm_read(time_span timeout);
   void arm_write();
   void linger();
 

@@ -373,7 +373,7 @@ void websocket::close(std::uint16_t code, std::string_view reason) {
 std::uint16_t websocket::close_code() const noexcept { return state_->close_code(); }
 std::string_view websocket::close_reason() const noexcept { return state_->close_reason(); }
 std::string_view websocket::protocol() const noexcept { return state_->protocol(); }
-void websocket::set_read_deadline(time_point when) {
+void websocket::set_read_deadline(instant when) {
   state_->get_connection().set_read_deadline(when);
 }
 

@@ -38,17 +38,15 @@ std::size_t use(rt::watched* w, const Call& call, std::error_code& error) noexce
   return is_success(n, error) ? static_cast<std::size_t>(n) : 0;
 }
 
-void set_deadline(rt::watched* w, direction d, time_point when) {
+// The last time of the clock is rt::never.
+void set_deadline(rt::watched* w, direction d, instant when) {
   if (w == nullptr) return;
   if (!w->is_polled) {
     detail::throw_io_error(std::make_error_code(std::errc::operation_not_supported),
                            "sley: deadline");
   }
-  const std::int64_t when_ns = when == time_point::max()
-                                   ? rt::never
-                                   : std::chrono::nanoseconds(when.time_since_epoch()).count();
   rt::enter();
-  const bool is_set = rt::set_deadline(w, side_of(w, d), when_ns);
+  const bool is_set = rt::set_deadline(w, side_of(w, d), when.time_since_epoch().count());
   rt::leave();
   if (!is_set) throw std::bad_alloc();
 }
@@ -116,11 +114,11 @@ std::size_t descriptor::write_at(std::span<const std::byte> bytes, std::uint64_t
       error);
 }
 
-void descriptor::set_read_deadline(time_point when) const {
+void descriptor::set_read_deadline(instant when) const {
   io::set_deadline(watched_, io::direction::read, when);
 }
 
-void descriptor::set_write_deadline(time_point when) const {
+void descriptor::set_write_deadline(instant when) const {
   io::set_deadline(watched_, io::direction::write, when);
 }
 

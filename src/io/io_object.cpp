@@ -2,12 +2,12 @@
 
 namespace sley::detail {
 
-void io_object::set_deadline(time_point when) const {
+void io_object::set_deadline(instant when) const {
   set_read_deadline(when);
   set_write_deadline(when);
 }
-void io_object::set_read_deadline(time_point when) const { descriptor_.set_read_deadline(when); }
-void io_object::set_write_deadline(time_point when) const { descriptor_.set_write_deadline(when); }
+void io_object::set_read_deadline(instant when) const { descriptor_.set_read_deadline(when); }
+void io_object::set_write_deadline(instant when) const { descriptor_.set_write_deadline(when); }
 
 void io_object::close() {
   throwing("sley: close", [this](std::error_code& e) { close(e); });

@@ -148,9 +148,9 @@ exit_status process::wait() const {
   return ended;
 }
 
-exit_status process::wait(time_point deadline, std::error_code& error) const {
+exit_status process::wait(instant deadline, std::error_code& error) const {
   if (child_ == nullptr ||
-      child_->ended.try_receive_for(deadline - time_point::clock::now()) != chan_status::timeout) {
+      child_->ended.try_receive_for(detail::time_until(deadline)) != chan_status::timeout) {
     return status(error);
   }
   error = std::make_error_code(std::errc::timed_out);

@@ -12,6 +12,7 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <chrono>
 #include <climits>
 #include <cstdint>
 
@@ -27,26 +28,34 @@ void tcp_stream::set_no_delay(bool on) const {
   throwing("sley: TCP_NODELAY", [&](std::error_code& e) { set_no_delay(on, e); });
 }
 
-void tcp_stream::set_keep_alive(std::chrono::seconds idle, std::error_code& error) const noexcept {
+namespace {
+
+// As options have it, rounded up. The longest is 292 years, which may be more than an int of them.
+int whole_seconds(time_span d) noexcept {
+  const std::int64_t seconds = std::chrono::ceil<std::chrono::seconds>(d).count();
+  return static_cast<int>(std::clamp<std::int64_t>(seconds, 0, INT_MAX));
+}
+
+}  // namespace
+
+void tcp_stream::set_keep_alive(time_span idle, std::error_code& error) const noexcept {
   error.clear();
-  const bool on = idle.count() > 0;
+  const bool on = idle.count() > 0 && idle != time_span::max();
   io::set_option(native_handle(), SOL_SOCKET, SO_KEEPALIVE, on ? 1 : 0, error);
   if (!on || error) return;
-  const int seconds = static_cast<int>(std::min<std::int64_t>(idle.count(), INT_MAX));
-  io::set_option(native_handle(), IPPROTO_TCP, TCP_KEEPIDLE, seconds, error);
+  io::set_option(native_handle(), IPPROTO_TCP, TCP_KEEPIDLE, whole_seconds(idle), error);
 }
-void tcp_stream::set_keep_alive(std::chrono::seconds idle) const {
+void tcp_stream::set_keep_alive(time_span idle) const {
   throwing("sley: SO_KEEPALIVE", [&](std::error_code& e) { set_keep_alive(idle, e); });
 }
 
-void tcp_stream::set_linger(std::chrono::seconds limit, std::error_code& error) const noexcept {
+void tcp_stream::set_linger(time_span limit, std::error_code& error) const noexcept {
   error.clear();
-  const auto seconds = std::clamp<std::int64_t>(limit.count(), 0, INT_MAX);
-  const linger value = {.l_onoff = limit.count() >= 0 ? 1 : 0,
-                        .l_linger = static_cast<int>(seconds)};
+  const bool on = limit.count() >= 0 && limit != time_span::max();
+  const linger value = {.l_onoff = on ? 1 : 0, .l_linger = whole_seconds(limit)};
   io::set_option(native_handle(), SOL_SOCKET, SO_LINGER, value, error);
 }
-void tcp_stream::set_linger(std::chrono::seconds limit) const {
+void tcp_stream::set_linger(time_span limit) const {
   throwing("sley: SO_LINGER", [&](std::error_code& e) { set_linger(limit, e); });
 }
 

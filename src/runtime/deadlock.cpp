@@ -29,10 +29,19 @@ struct account {
   std::uint64_t events = 0;  // grows with everything that happens
 };
 
+// Whatever its time: a goroutine may sleep for ever.
+bool is_any_timer_armed() noexcept {
+  const std::uint32_t procs = sched.procs.read();
+  for (std::uint32_t i = 0; i < procs; ++i) {
+    if (sched.processors[i].timers.heap.size() != 0) return true;
+  }
+  return false;
+}
+
 bool is_anything_to_come() noexcept {
   return !is_everybody_idle() || sched.stackless_count.load_relaxed() != 0 ||
          sched.gate.is_halted() || sched.thread_requests.is_any_coming() || is_anything_queued() ||
-         earliest_timer() != never || is_anybody_in_io() || is_world_request_pending() ||
+         is_any_timer_armed() || is_anybody_in_io() || is_world_request_pending() ||
          is_dump_requested();
 }
 

@@ -55,11 +55,11 @@ void yield() {
   rt::leave();
 }
 
-void sleep_for(std::chrono::nanoseconds d) {
-  if (d.count() > 0) rt::sleep_until(detail::deadline_after(d.count()));
+void sleep_for(time_span d) {
+  if (d.count() > 0) rt::sleep_until(detail::deadline_in(d));
 }
 
-void sleep_until(std::chrono::steady_clock::time_point t) {
+void sleep_until(instant t) {
   const std::int64_t when_ns = t.time_since_epoch().count();
   if (when_ns > platform::now_ns()) rt::sleep_until(when_ns);
 }

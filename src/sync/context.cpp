@@ -262,11 +262,10 @@ std::pair<context, cancel_cause_function> with_cancel_cause(const context& paren
   return {made, cancel_cause_function(made)};
 }
 
-std::pair<context, cancel_function> with_deadline(const context& parent, time_point when,
+std::pair<context, cancel_function> with_deadline(const context& parent, instant when,
                                                   std::exception_ptr cause) {
-  if (const auto earlier = parent.deadline(); earlier && *earlier <= when) {
-    return with_cancel(parent);
-  }
+  const auto earlier = parent.deadline();
+  if (when == time_point::max() || (earlier && *earlier <= when)) return with_cancel(parent);
   auto* n = new detail::deadline_node(parent, when, std::move(cause));
   context made = detail::join_tree(n);
   if (when <= std::chrono::steady_clock::now()) {
@@ -277,10 +276,9 @@ std::pair<context, cancel_function> with_deadline(const context& parent, time_po
   return {made, cancel_function(made)};
 }
 
-std::pair<context, cancel_function> with_timeout(const context& parent, std::chrono::nanoseconds d,
+std::pair<context, cancel_function> with_timeout(const context& parent, time_span d,
                                                  std::exception_ptr cause) {
-  const std::chrono::nanoseconds at(detail::deadline_after(d.count()));
-  return with_deadline(parent, time_point(at), std::move(cause));
+  return with_deadline(parent, detail::time_in(d), std::move(cause));
 }
 
 context with_stop_token(const context& parent, std::stop_token token) {

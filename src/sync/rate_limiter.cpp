@@ -1,6 +1,7 @@
 // rate_limiter: the tokens are not counted as they come, but when somebody asks.
 #include <sley/rate_limiter.hpp>
 
+#include <sley/detail/deadline.hpp>
 #include <sley/go.hpp>
 
 #include <algorithm>
@@ -29,7 +30,7 @@ void rate_limiter::wait(std::int64_t n) {
   this_goroutine::sleep_until(take(n, time_point::max()).time());
 }
 
-bool rate_limiter::try_wait_until(time_point deadline, std::int64_t n) {
+bool rate_limiter::try_wait_until(instant deadline, std::int64_t n) {
   const reservation taken = take(n, deadline);
   if (taken.ok()) this_goroutine::sleep_until(taken.time());
   return taken.ok();
@@ -70,9 +71,7 @@ void rate_limiter::fill(time_point now) noexcept {
 // Requires the mutex. When the bucket, which is as of now, has no debts.
 rate_limiter::time_point rate_limiter::when_filled(time_point now) const noexcept {
   if (tokens_ >= 0) return now;
-  const seconds debt(-tokens_ / per_second_);
-  if (!(debt < seconds(time_point::max() - now))) return time_point::max();
-  return now + std::chrono::ceil<time_point::duration>(debt);
+  return detail::later(now, seconds(-tokens_ / per_second_));
 }
 
 void rate_limiter::reservation::cancel() {

@@ -202,7 +202,7 @@ recv_chan<time_point> timer_ref::once(std::int64_t delay_ns) {
 
 }  // namespace detail
 
-std::int64_t ticker::positive(std::chrono::nanoseconds d) {
+std::int64_t ticker::positive(time_span d) {
   if (d.count() <= 0) throw std::invalid_argument("sley::ticker: the period must be positive");
   return d.count();
 }

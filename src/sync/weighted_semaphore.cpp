@@ -31,8 +31,7 @@ void wait_for(const chan<void>& ready, const recv_chan<void>& canceled, std::int
     select(on_receive(ready), on_receive(canceled));
   } else {
     const time_point deadline{std::chrono::nanoseconds(deadline_ns)};
-    select(on_receive(ready), on_receive(canceled),
-           on_timeout(deadline - time_point::clock::now()));
+    select(on_receive(ready), on_receive(canceled), on_timeout(detail::time_until(deadline)));
   }
 }
 

@@ -12,6 +12,7 @@
 #include "testing/seed_text.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <stdexcept>
 #include <string>
@@ -36,7 +37,7 @@ void check_options(const options& o) {
   require(o.preemptions >= 0 && o.preemptions <= 255, "preemptions not in 0 to 255");
   require(o.max_steps >= 1, "max_steps below 1");
   require(o.grace.count() >= 0, "grace below 0");
-  require(o.patience.count() >= 1, "patience below 1 s");
+  require(o.patience >= std::chrono::seconds(1), "patience below 1 s");
 }
 
 platform::simulated::plan make_plan(const options& o) {

@@ -21,6 +21,8 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
+#include <climits>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -57,17 +59,20 @@ bool can_anybody_run() noexcept {
   return false;
 }
 
-// The clock may jump although a goroutine can run: that goroutine gets some more time.
-void wait_for_others(std::chrono::nanoseconds grace) {
+// The clock may jump although a goroutine can run: that goroutine gets some more time. Ten rounds
+// of the longest pause stay within what the clock can show, so that no pause is for ever.
+void wait_for_others(time_span grace) {
   constexpr int most = 10;
+  constexpr std::chrono::nanoseconds longest_pause = std::chrono::years(20);
+  const auto pause = std::min<std::chrono::nanoseconds>(grace, longest_pause);
   for (int i = 0; i < most && runtime::num_goroutines() > 1; ++i) {
-    this_goroutine::sleep_for(grace);
+    this_goroutine::sleep_for(pause);
     if (!can_anybody_run()) break;
   }
   if (runtime::num_goroutines() > 1) fail(failure::leak, "goroutines are left");
 }
 
-void play_main(const std::function<void()>& f, std::chrono::nanoseconds grace) {
+void play_main(const std::function<void()>& f, time_span grace) {
   platform::simulated::start();
   try {
     f();
@@ -78,6 +83,12 @@ void play_main(const std::function<void()>& f, std::chrono::nanoseconds grace) {
   wait_for_others(grace);
   platform::simulated::stop();
   own->has_ended = true;
+}
+
+// Rounded up. What alarm(2) can't count is no limit.
+unsigned alarm_seconds(time_span d) noexcept {
+  const std::int64_t seconds = std::chrono::ceil<std::chrono::seconds>(d).count();
+  return seconds > INT_MAX ? 0 : static_cast<unsigned>(seconds);
 }
 
 [[noreturn]] void throw_system_error(const char* what) {
@@ -161,7 +172,7 @@ void player::be_child(const platform::simulated::plan& p) noexcept {
   own = shared_;
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   std::signal(SIGALRM, SIG_DFL);
-  alarm(static_cast<unsigned>(options_.patience.count()));
+  alarm(alarm_seconds(options_.patience));
   lseek(output_, 0, SEEK_SET);
   dup2(output_, STDOUT_FILENO);
   dup2(output_, STDERR_FILENO);

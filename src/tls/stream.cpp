@@ -166,13 +166,13 @@ void tls_stream::write_all(std::span<const std::byte> bytes) const {
 
 // ---- deadlines and the end ----
 
-void tls_stream::set_deadline(time_point when) const {
+void tls_stream::set_deadline(instant when) const {
   if (session_ != nullptr) session_->transport().set_deadline(when);
 }
-void tls_stream::set_read_deadline(time_point when) const {
+void tls_stream::set_read_deadline(instant when) const {
   if (session_ != nullptr) session_->transport().set_read_deadline(when);
 }
-void tls_stream::set_write_deadline(time_point when) const {
+void tls_stream::set_write_deadline(instant when) const {
   if (session_ != nullptr) session_->transport().set_write_deadline(when);
 }
 

@@ -17,6 +17,8 @@
 #include <thread>
 #include <vector>
 
+#include <unistd.h>
+
 using sley::chan;
 using sley::run;
 using sley_test::on_this_thread;
@@ -36,6 +38,17 @@ int wait_for(Start start) {
     start(c);
     return *c.receive();
   });
+}
+
+// Main waits for what never comes, until a signal ends the process after a quiet time.
+template <class Wait>
+int wait_for_a_signal(Wait wait) {
+  constexpr unsigned quiet_seconds = 3;
+  static_assert(std::chrono::seconds(quiet_seconds) >= quiet);
+  std::signal(SIGALRM, [](int) { ::_exit(7); });
+  ::alarm(quiet_seconds);
+  run(wait);
+  return 3;
 }
 
 }  // namespace
@@ -189,6 +202,13 @@ CHILD_MAIN(waits_for_a_timer_of_the_c_library) {
   return run([] { return *c->receive(); });
 }
 
+CHILD_MAIN(sleeps_for_ever) {
+  return wait_for_a_signal([] { this_goroutine::sleep_for(std::chrono::hours::max()); });
+}
+CHILD_MAIN(waits_for_a_timer_of_the_longest) {
+  return wait_for_a_signal([] { sley::after(std::chrono::hours::max()).receive(); });
+}
+
 // All at the same time, for each is quiet for long.
 TEST(no_deadlock, is_seen_where_something_still_can_run) {
   if (sley_test::under_tsan) GTEST_SKIP() << "there is no detector";
@@ -208,7 +228,9 @@ TEST(no_deadlock, is_seen_where_something_still_can_run) {
                                     "a_foreign_main_waits_with_a_timeout",
                                     "a_foreign_main_waits_for_a_sleeper",
                                     "goroutines_wait_after_the_run",
-                                    "ends_after_a_failed_dial"};
+                                    "ends_after_a_failed_dial",
+                                    "sleeps_for_ever",
+                                    "waits_for_a_timer_of_the_longest"};
   if (!sley_test::under_sanitizer) names.emplace_back("waits_for_a_timer_of_the_c_library");
   const auto children = sley_test::run_children(names);
   for (std::size_t i = 0; i < names.size(); ++i) {

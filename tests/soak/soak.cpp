@@ -200,7 +200,7 @@ class long_run {
 
   void run() {
     const std::chrono::duration<double, std::ratio<60>> time(options_.minutes);
-    const auto end = start_ + std::chrono::duration_cast<nanoseconds>(time);
+    const auto end = sley::detail::later(start_, time);
     run_each_once();
     resources_.emplace();
     for (std::uint64_t n = options_.round.value_or(1); steady_clock::now() < end; ++n) {

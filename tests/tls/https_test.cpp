@@ -1,6 +1,7 @@
 // HTTP over TLS: server and client in one process, and the server with curl.
 #include "support/conditions.hpp"
 #include "support/connections.hpp"
+#include "support/durations.hpp"
 #include "support/harness.hpp"
 #include "tls/certificates.hpp"
 
@@ -26,7 +27,7 @@ namespace {
 
 class https_server {
  public:
-  explicit https_server(sley::http::handler h, std::chrono::nanoseconds timeout = 10s)
+  explicit https_server(sley::http::handler h, sley::time_span timeout = 10s)
       : server(std::move(h), {.connect = sley::http::tls_acceptor(
                                   tls_context::server(sley_test::server_options()), timeout)}) {
     auto listener = sley::net::tcp_listener::listen("127.0.0.1:0");
@@ -57,6 +58,19 @@ sley::http::client_options trusting() {
 }
 
 }  // namespace
+
+GO_TEST(https, a_handshake_has_any_limit) {
+  sley_test::with_each_that_never_ends([](auto d) {
+    const https_server web(echo, d);
+    client c(trusting());
+    EXPECT_EQ(c.post(web.url, "text/plain", "text").read_all(), "secure text");
+  });
+  sley_test::with_each_that_is_over([](auto d) {
+    const https_server web(echo, d);
+    const auto silent = sley::net::tcp_stream::connect(web.address);
+    EXPECT_EQ(sley_test::read_to_end(silent), "");
+  });
+}
 
 GO_TEST(https, serves_and_asks_over_kept_connections) {
   const https_server web(echo);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <sley/detail/config.hpp>
+#include <sley/detail/deadline.hpp>
 #include <sley/detail/wait_list.hpp>
 
 #include <chrono>
@@ -80,7 +81,7 @@ SLEY_API void check_owns_lock(bool owns_lock);
 template <class Clock, class Duration>
 std::cv_status status_at(const std::chrono::time_point<Clock, Duration>& t, bool is_in_time) {
   const bool is_early =
-      is_in_time || (!std::is_same_v<Clock, std::chrono::steady_clock> && Clock::now() < t);
+      is_in_time || (!std::is_same_v<Clock, std::chrono::steady_clock> && !has_come(t));
   return is_early ? std::cv_status::no_timeout : std::cv_status::timeout;
 }
 

@@ -70,8 +70,8 @@ class SLEY_API descriptor {
                        std::error_code& error) const noexcept;
 
   // Throws std::bad_alloc, and std::system_error where there are no deadlines.
-  void set_read_deadline(time_point when) const;
-  void set_write_deadline(time_point when) const;
+  void set_read_deadline(instant when) const;
+  void set_write_deadline(instant when) const;
   // Once. If it is given, that file is removed before.
   void close(std::error_code& error, const char* file = nullptr) noexcept;
 

@@ -24,9 +24,9 @@ class SLEY_API io_object {
  public:
   // Operations that are not done at that time fail, those under way as well; time_point::max(): no
   // deadline, as at first. Throws std::bad_alloc.
-  void set_deadline(time_point when) const;
-  void set_read_deadline(time_point when) const;
-  void set_write_deadline(time_point when) const;
+  void set_deadline(instant when) const;
+  void set_read_deadline(instant when) const;
+  void set_write_deadline(instant when) const;
 
   // Wakes all who use it, waits for them to let go, and closes. Once; then it does nothing.
   void close();

@@ -7,6 +7,7 @@
 #include <sley/http/connection.hpp>
 #include <sley/http/fields.hpp>
 #include <sley/http/url.hpp>
+#include <sley/time_span.hpp>
 
 #include <chrono>
 #include <cstddef>
@@ -120,15 +121,15 @@ struct client_options {
   int redirects = 10;  // that are followed, else errc::too_many_redirects; 0: they are answers
   std::size_t connections_per_host = 100;  // at once; more wait; at least 1
   std::size_t idle_connections = 100;      // that are kept, of all hosts
-  // Deadlines. The longer ones may pass up to an eighth late. zero: none. What passes is
-  // std::errc::timed_out.
-  std::chrono::nanoseconds connect_timeout = std::chrono::seconds(30);
-  std::chrono::nanoseconds header_timeout = std::chrono::seconds(60);  // from the request's end on
-  std::chrono::nanoseconds read_timeout = std::chrono::seconds(60);    // for some of a body to come
-  std::chrono::nanoseconds write_timeout = std::chrono::seconds(60);   // for one write to be taken
-  std::chrono::nanoseconds idle_timeout = std::chrono::seconds(90);    // between two requests
+  // Deadlines. The longer ones may pass up to an eighth late. Zero and the largest duration of any
+  // unit: none. Negative: passed at once. What passes is std::errc::timed_out.
+  time_span connect_timeout = std::chrono::seconds(30);
+  time_span header_timeout = std::chrono::seconds(60);  // from the request's end on
+  time_span read_timeout = std::chrono::seconds(60);    // for some of a body to come
+  time_span write_timeout = std::chrono::seconds(60);   // for one write to be taken
+  time_span idle_timeout = std::chrono::seconds(90);    // between two requests
   // For a server to ask for a body ("Expect: 100-continue"); then it is sent all the same.
-  std::chrono::nanoseconds expect_timeout = std::chrono::seconds(1);
+  time_span expect_timeout = std::chrono::seconds(1);
   std::string user_agent = "sley";  // empty: none is sent
   // Asks for gzip, and undoes it, but for HEAD and where a request has Accept-Encoding or Range
   // itself. body_bytes is of what comes out. From Go's Transport.DisableCompression.

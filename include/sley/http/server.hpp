@@ -5,6 +5,7 @@
 #include <sley/http/connection.hpp>
 #include <sley/http/router.hpp>
 #include <sley/net.hpp>
+#include <sley/time_span.hpp>
 
 #include <chrono>
 #include <cstddef>
@@ -33,11 +34,11 @@ struct server_options {
   std::uint64_t body_bytes = 10 << 20;  // more: 413; body_reader::set_limit has the last word
   std::size_t connections = 100'000;    // at once, at least 1; more wait
   // Deadlines. The longer ones may pass up to an eighth late: moving a timer costs more than it
-  // brings. zero: none.
-  std::chrono::nanoseconds header_timeout = std::chrono::seconds(10);  // for a head to be complete
-  std::chrono::nanoseconds idle_timeout = std::chrono::seconds(60);    // between two requests
-  std::chrono::nanoseconds read_timeout = std::chrono::seconds(60);    // for some of a body to come
-  std::chrono::nanoseconds write_timeout = std::chrono::seconds(60);   // for one write to be taken
+  // brings. Zero and the largest duration of any unit: none. Negative: passed at once.
+  time_span header_timeout = std::chrono::seconds(10);  // for a head to be complete
+  time_span idle_timeout = std::chrono::seconds(60);    // between two requests
+  time_span read_timeout = std::chrono::seconds(60);    // for some of a body to come
+  time_span write_timeout = std::chrono::seconds(60);   // for one write to be taken
 
   // Makes the connection of an accepted stream, in the connection's goroutine; may wait, as for the
   // handshake of TLS: shutdown() and close() of the server end the stream then, so that the wait
@@ -75,7 +76,7 @@ class SLEY_API server {
   // No more connections; those without a request are closed, the others answer the one they have
   // and close. Parks until all have, and returns true; false at the deadline: call close(). From
   // Go's http.Server.Shutdown.
-  bool shutdown(time_point deadline = time_point::max());
+  bool shutdown(instant deadline = time_point::max());
   // Closes everything at once; handlers that run get errors from their connection.
   void close();
 

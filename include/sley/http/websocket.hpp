@@ -64,7 +64,7 @@ class SLEY_API websocket {
   std::string_view close_reason() const noexcept;
   std::string_view protocol() const noexcept;  // of websocket_options::protocols; empty: none
   // For read(): std::errc::timed_out, after which it may go on. Writes have the server's time-out.
-  void set_read_deadline(time_point when);
+  void set_read_deadline(instant when);
 
   websocket(websocket&&) noexcept;
   websocket& operator=(websocket&&) noexcept;

@@ -65,7 +65,11 @@ void sleep_until_ns(std::int64_t when_ns) noexcept {
   while (simulated::now_ns() < when_ns) simulated::sleep_as(state::asleep, nullptr, when_ns);
 }
 
-void sleep_ns(std::int64_t ns) noexcept { sleep_until_ns(monotonic_ns() + ns); }
+void sleep_ns(std::int64_t ns) noexcept {
+  std::int64_t until_ns = 0;
+  if (__builtin_add_overflow(monotonic_ns(), ns, &until_ns)) until_ns = INT64_MAX;
+  sleep_until_ns(until_ns);
+}
 
 void yield_thread() noexcept { simulated::yield(); }
 
@@ -149,6 +153,12 @@ namespace {
 using sley::platform::to_ns;
 using sley::platform::to_timespec;
 
+// A time that is too far away to count never comes.
+std::int64_t ns_of(const timespec& t) noexcept {
+  constexpr std::int64_t most_seconds = INT64_MAX / sley::platform::ns_per_s;
+  return t.tv_sec >= most_seconds ? INT64_MAX : to_ns(t);
+}
+
 // A thread sleeps in the kernel unannounced.
 int sleep_unannounced(std::int64_t ns) noexcept {
   if (sley::platform::simulated::has_begun()) {
@@ -177,13 +187,13 @@ SLEY_API int clock_gettime(clockid_t clock, timespec* t) noexcept {
 }
 
 SLEY_API int nanosleep(const timespec* wanted, timespec*) {
-  return sleep_unannounced(to_ns(*wanted));
+  return sleep_unannounced(ns_of(*wanted));
 }
 
 SLEY_API int clock_nanosleep(clockid_t clock, int flags, const timespec* wanted, timespec*) {
   timespec now = {};
   if ((flags & TIMER_ABSTIME) != 0) clock_gettime(clock, &now);
-  return sleep_unannounced(to_ns(*wanted) - to_ns(now));
+  return sleep_unannounced(ns_of(*wanted) - to_ns(now));
 }
 
 SLEY_API int usleep(useconds_t us) { return sleep_unannounced(std::int64_t{us} * 1000); }
