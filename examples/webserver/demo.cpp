@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <mutex>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 namespace webserver {
@@ -84,6 +85,15 @@ void ask_until(const std::string& address, clock::time_point end, histogram& tak
   }
 }
 
+// A client whose connection fails, as when the server is stopped, leaves the demo to the others.
+void ask_while_served(const std::string& address, clock::time_point end, histogram& taken) {
+  try {
+    ask_until(address, end, taken);
+  } catch (const std::system_error& e) {
+    std::fprintf(stderr, "demo: %s\n", e.what());
+  }
+}
+
 // In the words of schedtrace.
 void print_scheduler(int second) {
   const sley::runtime::stats s = sley::runtime::read_stats();
@@ -109,7 +119,7 @@ void run_demo(const std::string& address, int seconds) {
   const auto end = begin + std::chrono::seconds(seconds);
   std::vector<histogram> taken(clients);
   sley::wait_group asking;
-  for (histogram& h : taken) asking.go([&] { ask_until(address, end, h); });
+  for (histogram& h : taken) asking.go([&] { ask_while_served(address, end, h); });
   for (int second = 1; second <= seconds; ++second) {
     sley::this_goroutine::sleep_until(begin + std::chrono::seconds(second));
     print_scheduler(second);

@@ -8,6 +8,8 @@ import json
 import os
 import re
 import signal
+import socket
+import struct
 import subprocess
 import sys
 import tempfile
@@ -27,6 +29,22 @@ def expect(name, got, wanted):
         sys.exit(f"{name}: {got!r}, expected {wanted!r}")
 
 
+def reset_after(port, sent):
+    """A client that sends this, reads nothing and resets its connection."""
+    with socket.create_connection(("127.0.0.1", port), timeout=LIMIT_S) as client:
+        client.sendall(sent)
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+
+
+def reset_everything(port):
+    handshake = (b"GET /echo HTTP/1.1\r\nHost: a\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+                 b"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n")
+    frame = b"\x81\x85\0\0\0\0hello"
+    for sent in (b"", b"G", b"GET / HTTP/1.1\r\nHost: a\r\n\r\n", handshake, handshake + frame,
+                 b"PUT /api/values/a HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nabc") * 5:
+        reset_after(port, sent)
+
+
 def check_server(program):
     with tempfile.TemporaryDirectory() as root:
         with open(os.path.join(root, "index.html"), "w") as file:
@@ -41,6 +59,7 @@ def check_server(program):
             expect("get", ask(port, "GET", "/api/values/a%20b"), (200, '"say \\"x\\""\n'))
             expect("list", json.loads(ask(port, "GET", "/api/values")[1]), {"a b": 'say "x"'})
             expect("delete", ask(port, "DELETE", "/api/values/a%20b")[0], 204)
+            reset_everything(port)
             expect("figures", "\nsley_goroutines " in ask(port, "GET", "/debug/metrics")[1], True)
             server.send_signal(signal.SIGINT)
             log, _ = server.communicate(timeout=LIMIT_S)
@@ -49,6 +68,21 @@ def check_server(program):
             expect("draining", "draining" in log, True)
         finally:
             server.kill()
+
+
+def check_stopped_demo(program):
+    """A demo whose server is told to end before the clients are through."""
+    demo = subprocess.Popen([program, "--demo", "--seconds", "5", "--port", "0"],
+                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        for line in demo.stdout:
+            if line.startswith("SCHED 1s"):
+                break
+        demo.send_signal(signal.SIGINT)
+        _, errors = demo.communicate(timeout=LIMIT_S)
+        expect("stopped demo: " + errors[-500:], demo.returncode, 0)
+    finally:
+        demo.kill()
 
 
 def check_demo(program):
@@ -61,4 +95,5 @@ def check_demo(program):
 
 
 check_server(sys.argv[1])
+check_stopped_demo(sys.argv[1])
 check_demo(sys.argv[1])

@@ -1,0 +1,105 @@
+// What the snippets of the documents leave out, in a namespace named after the document.
+#pragma once
+
+#include <sley/debug.hpp>
+#include <sley/http.hpp>
+#include <sley/https.hpp>
+#include <sley/os.hpp>
+#include <sley/sley.hpp>
+
+#include <gtest/gtest.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <coroutine>
+#include <cstddef>
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <vector>
+
+using namespace std::chrono_literals;
+
+namespace blocking_and_preemption {
+extern int fd;
+extern char buffer[4096];
+extern long size, offset;
+}  // namespace blocking_and_preemption
+
+namespace goroutines_and_threads {
+extern int fd;
+extern char buffer[4096];
+extern long size;
+}  // namespace goroutines_and_threads
+
+namespace debugging {
+void work();
+}
+
+namespace http {
+extern sley::http::router routes;
+extern std::string url;
+}  // namespace http
+
+namespace interoperation {
+
+namespace my {
+// The interface of any library's coroutines.
+template <class T>
+struct task {
+  struct promise_type {
+    task get_return_object();
+    std::suspend_never initial_suspend();
+    std::suspend_never final_suspend() noexcept;
+    void return_value(T);
+    void unhandled_exception();
+  };
+  bool await_ready();
+  void await_suspend(std::coroutine_handle<>);
+  T await_resume();
+};
+}  // namespace my
+
+int checked(int);
+my::task<int> sum_of(sley::chan<int> numbers, sley::chan<int> sums);
+extern sley::chan<int> numbers, sums;
+void work();
+
+}  // namespace interoperation
+
+namespace network_and_files {
+
+void use(const std::string&);
+void use(const sley::net::tls_stream&);
+
+// libpq's
+struct PGconn;
+int PQsocket(const PGconn*);
+int PQflush(PGconn*);
+int PQconsumeInput(PGconn*);
+extern PGconn* connection;
+
+}  // namespace network_and_files
+
+namespace synchronisation {
+struct page {};
+page fetch(const std::string& url, const sley::context& ctx);
+extern std::vector<std::string> urls;
+extern sley::context ctx;
+}  // namespace synchronisation
+
+namespace testing {  // gtest's as well
+class account {
+ public:
+  explicit account(int);
+  void withdraw(int);
+  int balance() const;
+};
+}  // namespace testing
