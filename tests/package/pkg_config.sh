@@ -33,3 +33,13 @@ if built libsley.a; then
   rm -f "$prefix/$libdir"/libsley*.so*
   link_and_run static --static
 fi
+
+# In a sley without shared libraries every link is a static one, also without --static.
+cmake -S "$here/../.." -B "$scratch/static" -G Ninja -DCMAKE_CXX_COMPILER="$cxx" \
+  -DSLEY_BUILD_SHARED=OFF -DSLEY_TESTS=OFF >"$scratch/static.log" 2>&1 \
+  || { cat "$scratch/static.log"; exit 1; }
+for part in $(components); do
+  wanted=$(sed -n 's/^Requires.private: //p' "$prefix/$libdir/pkgconfig/sley-$part.pc")
+  [[ -z $wanted ]] || grep -q "^Requires: sley = [0-9.]* $wanted" "$scratch/static/sley-$part.pc" \
+    || fail "sley-$part.pc of static libraries does not require $wanted"
+done

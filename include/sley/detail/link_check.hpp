@@ -1,7 +1,7 @@
-// A program must agree with its library on the settings that change the layout of what they share,
-// or on which a sanitizer relies. Each setting that a file was compiled with is a reference here to
-// a variable whose name says so, and the library defines those of its own settings
-// (src/base/link_check.cpp). A program that differs does not link: the linker names what differs.
+// A program and its library must agree on settings that change the layout of shared types, and on
+// sanitizers. Here each setting of a file becomes a reference to a variable whose name spells the
+// setting. src/base/link_check.cpp defines the variables of the library's own settings. A program
+// that differs does not link, and the linker names what differs.
 //
 // -fsanitize=undefined is not among them, because it needs nothing of the library, nor are
 // _GLIBCXX_ASSERTIONS, NDEBUG and the version of C++.
