@@ -7,6 +7,7 @@
 #include "io/perform.hpp"
 #include "io/resolve.hpp"
 #include "io/socket.hpp"
+#include "platform/poll_any.hpp"
 
 #include <poll.h>
 
@@ -50,7 +51,8 @@ constexpr milliseconds longest_pause(20);
 
 bool is_writable(int fd) noexcept {
   pollfd one = {.fd = fd, .events = POLLOUT, .revents = 0};
-  return ::poll(&one, 1, 0) == 1 && (one.revents & POLLOUT) != 0;
+  constexpr timespec at_once = {};
+  return platform::poll_any({&one, 1}, &at_once) == 1 && (one.revents & POLLOUT) != 0;
 }
 
 // Sends once. `is_full`: the receiver's queue is. Only Unix sockets tell that, by the same EAGAIN

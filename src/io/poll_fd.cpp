@@ -4,6 +4,7 @@
 #include <sley/os.hpp>
 
 #include "io/perform.hpp"
+#include "platform/poll_any.hpp"
 
 #include <poll.h>
 
@@ -24,7 +25,8 @@ poll_events look(int fd, poll_events wanted, std::error_code& error) noexcept {
   if (has(wanted, readable)) asked |= POLLIN | POLLRDHUP;
   if (has(wanted, writable)) asked |= POLLOUT;
   pollfd one = {.fd = fd, .events = asked, .revents = 0};
-  const long n = io::attempt([&one](int) { return ::poll(&one, 1, 0); }, fd);
+  constexpr timespec at_once = {};
+  const long n = io::attempt([&](int) { return platform::poll_any({&one, 1}, &at_once); }, fd);
   if (n == -EINTR || !io::is_success(n, error)) return none;
   if ((one.revents & POLLNVAL) != 0) error = std::make_error_code(std::errc::bad_file_descriptor);
   poll_events found = none;

@@ -2,6 +2,7 @@
 
 #include "base/check.hpp"
 #include "platform/os.hpp"
+#include "platform/poll_any.hpp"
 #include "platform/sanitizer.hpp"
 #include "platform/timespec.hpp"
 
@@ -9,6 +10,12 @@
 #include <cerrno>
 
 namespace sley::platform {
+
+namespace {
+
+constexpr std::int64_t pause_after_error_ns = 1'000'000;
+
+}  // namespace
 
 void wait_for_any(std::span<pollfd> descriptors, std::int64_t deadline_ns) noexcept {
   timespec delay;
@@ -18,10 +25,17 @@ void wait_for_any(std::span<pollfd> descriptors, std::int64_t deadline_ns) noexc
     timeout = &delay;
   }
   begin_sleep();
-  const int count = ppoll(descriptors.data(), descriptors.size(), timeout, nullptr);
+  const int count = poll_any(descriptors, timeout);
+  const int error = count < 0 ? errno : 0;
   end_sleep();
-  if (count < 0 && (errno == ENOSYS || errno == EPERM)) {
+  if (error == ENOSYS || error == EPERM) {
     base::fatal("sley: ppoll(2) is refused: a sandbox must allow it");
+  }
+  // What is not known to pass by itself must not come back at once, again and again.
+  if (error != 0 && error != EINTR) sleep_ns(pause_after_error_ns);
+  const auto is_closed = [](const pollfd& d) { return (d.revents & POLLNVAL) != 0; };
+  if (std::ranges::any_of(descriptors, is_closed)) {
+    base::fatal("sley: the program has closed a descriptor of the library's, which waits for it");
   }
 }
 
