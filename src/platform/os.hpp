@@ -73,8 +73,21 @@ std::uint32_t count_threads() noexcept;
 // CPUs that a thread may run on, 0: the calling one; at least 1.
 int available_cpus(std::int32_t thread_id = 0) noexcept;
 
-// Makes timed waits of the calling thread as exact as the clock allows.
+// Makes timed waits of the calling thread as exact as the clock allows. Threads and processes that
+// it makes inherit that, so it is for threads that run no user code.
 void set_exact_timers() noexcept;
+
+// The same while it lives, on a thread that runs user code before and after. Three system calls.
+class exact_timers {
+ public:
+  exact_timers() noexcept;
+  ~exact_timers();
+  exact_timers(const exact_timers&) = delete;
+  exact_timers& operator=(const exact_timers&) = delete;
+
+ private:
+  [[maybe_unused]] std::int64_t slack_before_ns_ = 0;  // 1 and less: nothing was changed
+};
 
 // The calling thread runs seldom and briefly: the kernel may let it go before others at once, where
 // it can (Linux 6.12).

@@ -5,6 +5,7 @@
 
 #include <bit>
 #include <cerrno>
+#include <csignal>
 #include <iterator>
 
 namespace sley::platform {
@@ -21,6 +22,12 @@ int cpu_set::size() const noexcept {
   return n;
 }
 
+std::uint32_t cpu_set::nth(int n) const noexcept {
+  std::uint32_t cpu = 0;
+  while (!has(cpu) || n-- > 0) ++cpu;
+  return cpu;
+}
+
 void cpu_set::remove(const cpu_set& others) noexcept {
   for (std::size_t i = 0; i < std::size(words_); ++i) words_[i] &= ~others.words_[i];
 }
@@ -35,33 +42,49 @@ long allowed_cpus(std::int32_t thread_id, cpu_set& allowed) noexcept {
 
 namespace {
 
-bool set_allowed(std::int32_t thread_id, long bytes, const cpu_set& cpus) noexcept {
-  return syscall(SYS_sched_setaffinity, thread_id, bytes, cpus.words()) == 0;
+// Of the calling thread.
+bool set_allowed(long bytes, const cpu_set& cpus) noexcept {
+  return syscall(SYS_sched_setaffinity, 0, bytes, cpus.words()) == 0;
+}
+
+bool are_allowed(long bytes, const cpu_set& cpus) noexcept {
+  cpu_set now;
+  return allowed_cpus(0, now) == bytes && now == cpus;
 }
 
 // A set that was asked for limits the thread for good, also where its cpuset gets more CPUs later.
-// So it asks for all, unless somebody has asked for less before.
-void allow_again(std::int32_t thread_id, long bytes, const cpu_set& before) noexcept {
-  cpu_set now;
-  const bool is_allowed = set_allowed(thread_id, bytes, cpu_set::of_all()) &&
-                          allowed_cpus(thread_id, now) == bytes && now == before;
-  if (!is_allowed) set_allowed(thread_id, bytes, before);
+// So it asks for all, unless the program has asked for less before.
+void allow_again(long bytes, const cpu_set& before) noexcept {
+  const bool is_allowed = set_allowed(bytes, cpu_set::of_all()) && are_allowed(bytes, before);
+  if (!is_allowed) set_allowed(bytes, before);
 }
+
+class signals_wait {
+ public:
+  signals_wait() noexcept {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  ~signals_wait() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  signals_wait(const signals_wait&) = delete;
+  signals_wait& operator=(const signals_wait&) = delete;
+
+ private:
+  sigset_t before_;
+};
 
 }  // namespace
 
-bool move_thread(std::int32_t thread_id, const cpu_set& taken, std::int32_t like) noexcept {
+bool move_this_thread(std::uint32_t cpu, std::int32_t like) noexcept {
   cpu_set allowed;
   const long bytes = allowed_cpus(like, allowed);
-  cpu_set free = allowed;
-  free.remove(taken);
-  if (bytes < 0 || free.is_empty()) return false;
+  if (bytes < 0 || !allowed.has(cpu)) return false;
   const int saved = errno;
-  const bool is_moved = set_allowed(thread_id, bytes, free);
-  cpu_set now;  // that it was moved may have taken long
-  if (is_moved && allowed_cpus(thread_id, now) == bytes && now == free) {
-    allow_again(thread_id, bytes, allowed);
-  }
+  const signals_wait guard;
+  const bool is_moved = set_allowed(bytes, cpu_set::of(cpu));
+  // That it was moved may have taken long.
+  if (is_moved && are_allowed(bytes, cpu_set::of(cpu))) allow_again(bytes, allowed);
   errno = saved;
   return is_moved;
 }

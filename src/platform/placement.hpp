@@ -12,6 +12,11 @@ inline constexpr std::size_t most_cpus = 8192;
 class cpu_set {
  public:
   static cpu_set of_all() noexcept;
+  static cpu_set of(std::uint32_t cpu) noexcept {
+    cpu_set one;
+    one.add(cpu);
+    return one;
+  }
 
   void add(std::uint32_t cpu) noexcept {
     if (cpu < most_cpus) words_[cpu / word_bits] |= 1UL << cpu % word_bits;
@@ -20,7 +25,8 @@ class cpu_set {
     return cpu < most_cpus && (words_[cpu / word_bits] >> cpu % word_bits & 1) != 0;
   }
   int size() const noexcept;
-  bool is_empty() const noexcept { return size() == 0; }
+  // Counted from 0; there are more than `n`.
+  std::uint32_t nth(int n) const noexcept;
   void remove(const cpu_set& others) noexcept;
   friend bool operator==(const cpu_set&, const cpu_set&) noexcept = default;
 
@@ -40,10 +46,11 @@ long allowed_cpus(std::int32_t thread_id, cpu_set& allowed) noexcept;
 // readable by all as long as the thread lives. Null: it does not; and in a simulation.
 const std::uint32_t* place_of_this_thread() noexcept;
 
-// Moves a thread of this process, 0: the calling one, to a CPU that is not among `taken` and where
-// the thread `like` may run, as it may itself afterwards. Who changes its CPUs meanwhile is heeded,
-// but for the moments between two system calls. False: there is none, or the system refuses. A few
-// microseconds.
-bool move_thread(std::int32_t thread_id, const cpu_set& taken, std::int32_t like) noexcept;
+// Moves the calling thread to a CPU where the thread `like` may run (0: itself), and lets it run
+// where that one may afterwards. In between it may run there alone, which threads and processes
+// that it makes would inherit: so no user code runs meanwhile, and signals wait. A change of its
+// CPUs by another thread is heeded, but for the moments between two system calls. False: it may
+// not run there, or the system refuses. Some 10 microseconds.
+bool move_this_thread(std::uint32_t cpu, std::int32_t like = 0) noexcept;
 
 }  // namespace sley::platform

@@ -3,6 +3,7 @@
 #include "base/check.hpp"
 #include "platform/current.hpp"
 #include "runtime/sched_state.hpp"
+#include "runtime/spread.hpp"
 
 namespace sley::rt {
 
@@ -12,7 +13,7 @@ using parts::border;
 
 // A foreign thread needs no processor; its use of the library ends a pause between two run()s.
 machine* attend_foreign(machine* m) noexcept {
-  m->border.lower(border::stop);
+  m->border.lower(border::stop | border::moves);
   if (sched.gate.is_paused()) resume();
   return m;
 }
@@ -35,7 +36,9 @@ machine* attend(machine* m, bool may_move) noexcept {
       m = current_machine();
       continue;
     }
-    const std::uint32_t lowered = m->border.lower(border::stop | border::preempt | border::give);
+    const std::uint32_t lowered =
+        m->border.lower(border::stop | border::preempt | border::give | border::moves);
+    if ((lowered & border::moves) != 0) move_as_asked(m);
     if (sched.gate.is_halted()) {
       wait_for_turn(m);
     } else if ((lowered & border::preempt) != 0 && is_work_waiting(m->p)) {

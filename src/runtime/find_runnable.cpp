@@ -2,6 +2,7 @@
 #include "runtime/sched_state.hpp"
 #include "runtime/scheduler.hpp"
 #include "runtime/options.hpp"
+#include "runtime/spread.hpp"
 #include "runtime/warm_up.hpp"
 #include "platform/decisions.hpp"
 
@@ -99,7 +100,9 @@ bool rest(machine* m) noexcept {
 // Lowers the flags of requests that this round of find_runnable attends to.
 void see_to_requests(machine* m) noexcept {
   using parts::border;
-  m->border.lower(border::stop | border::preempt | border::give);
+  const std::uint32_t lowered =
+      m->border.lower(border::stop | border::preempt | border::give | border::moves);
+  if ((lowered & border::moves) != 0) move_as_asked(m);
 }
 
 // The goroutine cannot be switched to directly: puts it back and leaves it to the slow path.

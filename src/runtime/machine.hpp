@@ -76,6 +76,8 @@ struct alignas(64) machine {
   // Points to the number of the thread's CPU; null if the kernel does not tell. [lock: the
   // border's]
   const std::uint32_t* place = nullptr;
+  // The CPU that the thread is to go to, with border::moves.
+  detail::atomic<std::uint32_t> move_to;  // relaxed: AT-1 orders it
   // The foreign or locked thread waits in sley to be woken. The thread sets it. The waker of a
   // foreign thread clears it, and a locked thread does so itself; see deadlock.cpp.
   detail::atomic<bool> waits;

@@ -9,6 +9,7 @@
 // longer, but never for more than 0.8 ms or beyond a timer. It sleeps in the kernel again when no
 // machine has found events meanwhile, or when all others have gone idle.
 #include "platform/decisions.hpp"
+#include "platform/os.hpp"
 #include "platform/poller.hpp"
 #include "runtime/idle.hpp"
 #include "runtime/netpoll.hpp"
@@ -166,6 +167,7 @@ doze_end doze_once(machine* m, std::int64_t until_ns) noexcept {
 
 // Dozes while other machines find events. False if the machine is needed elsewhere.
 bool doze(machine* m) noexcept {
+  const platform::exact_timers exact;
   look_counts looks;
   are_any_neglected(looks);
   for (std::int64_t ns = shortest_doze_ns;; ns = std::min(2 * ns, longest_doze_ns)) {

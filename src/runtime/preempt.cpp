@@ -14,6 +14,7 @@
 #include "runtime/idle.hpp"
 #include "runtime/options.hpp"
 #include "runtime/scheduler.hpp"
+#include "runtime/spread.hpp"
 #include "runtime/stack_trace.hpp"
 #include "runtime/turn.hpp"
 
@@ -131,6 +132,10 @@ bool on_interrupt() noexcept {
   if (m->is_foreign || m->border.is_inside() || m->border.call() != 0) return true;
   m->border.enter();
   const std::uint32_t reasons = m->border.wait_until_open();
+  if ((reasons & border::moves) != 0) {
+    m->border.lower(border::moves);
+    move_as_asked(m);
+  }
   if (m->p == nullptr) {
     if (!sched.gate.is_halted()) wait_for_p(m);
   } else if ((reasons & border::give) != 0) {

@@ -1,7 +1,9 @@
 // Machines off each other's CPUs. The kernel chooses a CPU for a thread when it wakes it, and may
 // then leave two of ours on one CPU for many milliseconds while another has nothing to do: with
 // Linux 6.18 on two CPUs that cost a fifth of the throughput of a server whose threads wake each
-// other now and then. So sysmon looks where they are, which costs a load each, and moves one away.
+// other now and then. So sysmon looks where they are, which costs a load each, and asks one to
+// move. The thread does that itself, inside the runtime: on its way it may run on one CPU alone,
+// which threads and processes that user code makes would inherit for good.
 //
 // sysmon itself goes where none of them is, if it may: each of its looks would cost the goroutine
 // beside it 20 us or more, and it has a look at a thread's state in /proc to do before it ends a
@@ -9,6 +11,7 @@
 #include "runtime/spread.hpp"
 
 #include "base/peek.hpp"
+#include "base/random.hpp"
 #include "platform/placement.hpp"
 #include "runtime/sched_state.hpp"
 
@@ -18,19 +21,35 @@ namespace {
 
 constexpr std::int64_t between_looks_ns = 1'000'000;
 
-// Adds the machine's CPU to those that are taken; if another machine is there, moves this one to
-// one that is not. A thread that a goroutine has locked stays where its user wants it, and one in
-// an announced call mostly sleeps.
+base::random choice{1};  // [sysmon]
+
+// A CPU that the thread may run on and that is not taken; false: there is none.
+bool find_free(std::int32_t thread_id, const platform::cpu_set& taken,
+               std::uint32_t& cpu) noexcept {
+  platform::cpu_set free;
+  if (platform::allowed_cpus(thread_id, free) < 0) return false;
+  free.remove(taken);
+  const int count = free.size();
+  if (count == 0) return false;
+  cpu = free.nth(static_cast<int>(choice.below(static_cast<std::uint32_t>(count))));
+  return true;
+}
+
+// Adds the machine's CPU to those that are taken; if another machine is there, asks this one to
+// move to a free one, which is then taken. A thread that a goroutine has locked stays where its
+// user wants it, and one in an announced call mostly sleeps.
 void see_to_place(machine* m, platform::cpu_set& taken) noexcept {
   detail::lock_guard guard(m->border.guard());  // the thread lives as long as we hold it
   if (m->place == nullptr || m->border.call() != 0 || base::peek(m->user_locks) != 0) return;
-  const std::uint32_t cpu = base::peek(*m->place);
-  if (taken.has(cpu)) {
-    const std::int32_t thread_id = m->thread_id.load_relaxed();
-    platform::move_thread(thread_id, taken, thread_id);
-  } else {
-    taken.add(cpu);
+  std::uint32_t cpu = base::peek(*m->place);
+  if (!taken.has(cpu)) {
+    // What it was asked to do at an earlier look would lead it astray now.
+    if ((m->border.attention() & parts::border::moves) != 0) m->border.lower(parts::border::moves);
+  } else if (find_free(m->thread_id.load_relaxed(), taken, cpu)) {
+    m->move_to.store_relaxed(cpu);
+    m->border.raise(parts::border::moves);  // AT-1
   }
+  taken.add(cpu);
 }
 
 }  // namespace
@@ -46,9 +65,15 @@ void spread_machines(std::int64_t now_ns) noexcept {
     if (m != nullptr) see_to_place(m, taken);
   }
   const std::uint32_t* own = platform::place_of_this_thread();
-  if (own != nullptr && taken.has(base::peek(*own))) {
-    platform::move_thread(0, taken, sched.template_thread_id.load_relaxed());
+  const std::int32_t like = sched.template_thread_id.load_relaxed();
+  std::uint32_t cpu = 0;
+  if (own != nullptr && taken.has(base::peek(*own)) && find_free(like, taken, cpu)) {
+    platform::move_this_thread(cpu, like);
   }
+}
+
+void move_as_asked(const machine* m) noexcept {
+  if (m->user_locks == 0) platform::move_this_thread(m->move_to.load_relaxed());
 }
 
 }  // namespace sley::rt

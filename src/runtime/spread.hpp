@@ -5,7 +5,12 @@
 
 namespace sley::rt {
 
+struct machine;
+
 // [sysmon]
 void spread_machines(std::int64_t now_ns) noexcept;
+
+// On the machine's thread, inside, after border::moves was lowered.
+void move_as_asked(const machine* m) noexcept;
 
 }  // namespace sley::rt

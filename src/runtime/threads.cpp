@@ -54,7 +54,6 @@ void machine_main(void* arg) {
   platform::set_current_machine(m);
   m->signal_stack = platform::use_alternate_signal_stack();
   platform::allow_interrupts();
-  platform::set_exact_timers();
   platform::adopt_thread_stack(m->fiber);
   m->thread_exceptions = platform::thread_exception_state();
   attach_thread(m);

@@ -8,20 +8,26 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <optional>
 
 namespace sley::platform {
 
 namespace {
 
 constexpr std::int64_t pause_after_error_ns = 1'000'000;
+// The kernel takes a thousandth of a wait as its slack: 0.1 ms here, more than a thread's own.
+constexpr std::int64_t inexact_from_ns = 100'000'000;
 
 }  // namespace
 
 void wait_for_any(std::span<pollfd> descriptors, std::int64_t deadline_ns) noexcept {
   timespec delay;
   const timespec* timeout = nullptr;
+  std::optional<exact_timers> exact;
   if (deadline_ns != INT64_MAX) {
-    delay = to_timespec(std::max<std::int64_t>(deadline_ns - monotonic_ns(), 0));
+    const std::int64_t left_ns = std::max<std::int64_t>(deadline_ns - monotonic_ns(), 0);
+    if (left_ns > 0 && left_ns < inexact_from_ns) exact.emplace();
+    delay = to_timespec(left_ns);
     timeout = &delay;
   }
   begin_sleep();

@@ -223,6 +223,31 @@ void ask_for_short_slices() noexcept {
   errno = saved;
 }
 
-void set_exact_timers() noexcept { prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL); }
+namespace {
+
+void set_timer_slack(std::int64_t ns) noexcept {
+  const int saved = errno;
+  prctl(PR_SET_TIMERSLACK, static_cast<unsigned long>(ns), 0UL, 0UL, 0UL);
+  errno = saved;
+}
+
+// Below 0 if the system does not tell.
+std::int64_t timer_slack_ns() noexcept {
+  const int saved = errno;
+  const std::int64_t ns = prctl(PR_GET_TIMERSLACK, 0UL, 0UL, 0UL, 0UL);
+  errno = saved;
+  return ns;
+}
+
+}  // namespace
+
+void set_exact_timers() noexcept { set_timer_slack(1); }
+
+exact_timers::exact_timers() noexcept : slack_before_ns_(timer_slack_ns()) {
+  if (slack_before_ns_ > 1) set_timer_slack(1);
+}
+exact_timers::~exact_timers() {
+  if (slack_before_ns_ > 1) set_timer_slack(slack_before_ns_);
+}
 
 }  // namespace sley::platform

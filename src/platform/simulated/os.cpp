@@ -113,6 +113,8 @@ std::uint32_t count_threads() noexcept { return simulated::count(); }
 
 void ask_for_short_slices() noexcept {}
 void set_exact_timers() noexcept {}
+exact_timers::exact_timers() noexcept = default;
+exact_timers::~exact_timers() = default;
 
 // ---- SIGURG ----
 
