@@ -59,13 +59,19 @@ struct cpu_times {
 };
 cpu_times thread_cpu_times(std::int32_t thread_id) noexcept;
 
-// Does a thread of this process sleep in the kernel at this moment? False also if it can't be told.
-// A few microseconds: it reads a file of /proc.
-bool is_thread_asleep(std::int32_t thread_id) noexcept;
+// What a thread of this process does at this moment; `sleeps`: in the kernel. `unknown` where /proc
+// can't be read. A few microseconds: it reads a file there.
+enum class thread_state : std::uint8_t { runs, sleeps, unknown };
+thread_state state_of_thread(std::int32_t thread_id) noexcept;
+inline bool is_thread_asleep(std::int32_t thread_id) noexcept {
+  return state_of_thread(thread_id) == thread_state::sleeps;
+}
 
 // The number of this process's threads, its own ones of every library included; 0 if it can't be
-// told.
-std::uint32_t count_threads() noexcept;
+// told. A few microseconds with /proc. Without it each number that a thread may have is tried,
+// which takes a second of CPU time, unless there are more threads than `enough` or goes_on() says
+// no.
+std::uint32_t count_threads(std::uint32_t enough, bool (*goes_on)() noexcept) noexcept;
 
 // Ends the process at once, without destructors or anything that was registered for the end.
 [[noreturn]] void end_process(int status) noexcept;

@@ -68,7 +68,8 @@ void look_for_deadlock() noexcept {
   detail::heavy_barrier("DL-1");
   const account first = take_account();
   if (first.waiting_threads < own_threads() + 1) return;
-  const std::uint32_t threads = platform::count_threads();
+  const std::uint32_t threads = platform::count_threads(
+      first.waiting_threads, []() noexcept { return !is_anything_to_come(); });
   const account second = take_account();
   if (threads != second.waiting_threads || first.waiting_threads != second.waiting_threads ||
       first.events != second.events || is_anything_to_come()) {

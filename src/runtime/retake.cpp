@@ -29,6 +29,8 @@ constexpr std::int64_t take_after_ns = 20'000;
 // After this time a processor is taken from a blocked goroutine even if no work waits for it, so
 // that sysmon may rest.
 constexpr std::int64_t take_anyway_ns = 10'000'000;
+// A thread whose CPU clock stands still this long sleeps, where only the clock tells.
+constexpr std::int64_t asleep_after_ns = 500'000;
 // At most this many threads are being made at once: while one begins to run, the next is made.
 constexpr std::uint32_t threads_at_once = 3;
 // A goroutine has this long after the flag was raised to come by at the border before it is
@@ -49,6 +51,7 @@ struct seen {
   std::int64_t slice_from_ns = 0;  // when this tick was first seen
   std::int64_t still_from_ns = 0;  // when this call and this count of switches were first seen
   std::int64_t cpu_ns = -1;        // the thread's CPU time; -1: not asked
+  std::int64_t cpu_from_ns = 0;    // when this CPU time was first seen
   bool is_flagged = false;         // the flag for the end of the slice was raised
   std::int64_t flag_cpu_ns = -1;   // the thread's CPU time at that moment
   // The last event here was that the processor was taken from a call. While all calls are long,
@@ -99,13 +102,19 @@ bool try_take_from_sleeper(processor* p, machine* m, std::uint64_t switches) noe
 }
 
 // The thread has used no CPU time since the last look, and the kernel says that it sleeps (it may
-// merely have lost its CPU to another process). Where one of the two can't be had, the other
-// decides.
-bool has_slept(seen& s, const machine* m) noexcept {
+// merely have lost its CPU to another process). Where the system does not tell the one, the other
+// decides: a CPU clock that stands still for some looks, or, without either, the time alone. To
+// take the processor of a thread that only waits for a CPU does no harm but the way back.
+bool has_slept(seen& s, const machine* m, std::int64_t now_ns) noexcept {
   const std::int32_t thread_id = m->thread_id.load_relaxed();
   const std::int64_t before = std::exchange(s.cpu_ns, platform::thread_cpu_ns(thread_id));
-  if (before != s.cpu_ns) return false;
-  return platform::is_thread_asleep(thread_id);
+  if (before != s.cpu_ns) {
+    s.cpu_from_ns = now_ns;
+    return false;
+  }
+  const platform::thread_state state = platform::state_of_thread(thread_id);
+  if (state != platform::thread_state::unknown) return state == platform::thread_state::sleeps;
+  return now_ns - s.cpu_from_ns >= (s.cpu_ns >= 0 ? asleep_after_ns : take_anyway_ns);
 }
 
 // An announced call that has lasted since the last look.
@@ -117,7 +126,7 @@ bool take_from_call(processor* p, machine* m, const seen& s, std::int64_t now_ns
 bool take_from_sleeper(processor* p, machine* m, seen& s, std::int64_t now_ns) noexcept {
   const bool is_late = now_ns - s.still_from_ns >= take_anyway_ns;
   if (!is_late && !is_wanted(p)) return false;
-  if (!has_slept(s, m)) return false;
+  if (!has_slept(s, m, now_ns)) return false;
   if (m->border.is_inside()) {
     // The thread waits for a lock of the runtime, or for a lock of libc in a function of the
     // program that the runtime called. An interrupted goroutine may hold that lock.
@@ -173,6 +182,7 @@ void note_progress(processor* p, const machine* m, seen& s, std::int64_t now_ns)
   s.switches = p->figures.switches.load_relaxed();
   s.still_from_ns = now_ns;
   s.cpu_ns = -1;
+  s.cpu_from_ns = now_ns;
   s.is_flagged = false;  // it comes by the border, so a signal might only hit a system call
 }
 

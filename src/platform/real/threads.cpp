@@ -22,6 +22,7 @@
 #include <charconv>
 #include <csignal>
 #include <cstring>
+#include <iterator>
 #include <memory>
 #include <new>
 #include <string_view>
@@ -120,14 +121,20 @@ const std::uint32_t* place_of_this_thread() noexcept {
 #endif
 }
 
-std::int64_t thread_cpu_ns(std::int32_t thread_id) noexcept {
-  // What pthread_getcpuclockid makes of a thread: see MAKE_THREAD_CPUCLOCK in the kernel.
+namespace {
+
+// What pthread_getcpuclockid makes of a thread: see MAKE_THREAD_CPUCLOCK in the kernel.
+clockid_t cpu_clock_of(std::int32_t thread_id) noexcept {
   constexpr clockid_t scheduler_clock_of_thread = 6;
-  const auto clock =
-      static_cast<clockid_t>(~static_cast<unsigned>(thread_id) << 3) | scheduler_clock_of_thread;
+  return static_cast<clockid_t>(~static_cast<unsigned>(thread_id) << 3) | scheduler_clock_of_thread;
+}
+
+}  // namespace
+
+std::int64_t thread_cpu_ns(std::int32_t thread_id) noexcept {
   const int saved = errno;
   timespec t;
-  const bool known = clock_gettime(clock, &t) == 0;
+  const bool known = clock_gettime(cpu_clock_of(thread_id), &t) == 0;
   errno = saved;
   return known ? to_ns(t) : -1;
 }
@@ -168,11 +175,12 @@ std::string_view after_name(const char* path, char* text, std::size_t size) noex
 
 }  // namespace
 
-bool is_thread_asleep(std::int32_t thread_id) noexcept {
+thread_state state_of_thread(std::int32_t thread_id) noexcept {
   const task_path path(thread_id, "/stat");
   char text[256];
   const std::string_view fields = after_name(path.text, text, sizeof(text));
-  return !fields.empty() && fields.front() != 'R';
+  if (fields.empty()) return thread_state::unknown;
+  return fields.front() == 'R' ? thread_state::runs : thread_state::sleeps;
 }
 
 cpu_times thread_cpu_times(std::int32_t thread_id) noexcept {
@@ -186,7 +194,10 @@ cpu_times thread_cpu_times(std::int32_t thread_id) noexcept {
   return t;
 }
 
-std::uint32_t count_threads() noexcept {
+namespace {
+
+// 0 if it can't be read.
+std::uint32_t number_of_threads() noexcept {
   char text[512];
   std::string_view fields = after_name("/proc/self/stat", text, sizeof(text));
   constexpr int before = 17;  // fields between the name and num_threads, proc_pid_stat(5)
@@ -198,6 +209,59 @@ std::uint32_t count_threads() noexcept {
   std::uint32_t n = 0;
   std::from_chars(fields.data(), fields.data() + fields.size(), n);
   return n;
+}
+
+// A process may not ask for the CPU clocks of other processes' threads.
+bool is_own_thread(std::int32_t thread_id) noexcept {
+  timespec resolution;
+  return syscall(SYS_clock_getres, cpu_clock_of(thread_id), &resolution) == 0;
+}
+
+// Some that the last search has found: mostly they are there still, and more than enough.
+// [sysmon]
+class known_threads {
+ public:
+  void clear() noexcept { size_ = 0; }
+  void add(std::int32_t thread_id) noexcept {
+    if (size_ < std::size(ids_)) ids_[size_++] = thread_id;
+  }
+  std::uint32_t count() const noexcept {
+    return static_cast<std::uint32_t>(std::count_if(ids_, ids_ + size_, &is_own_thread));
+  }
+
+ private:
+  std::int32_t ids_[64];
+  std::size_t size_ = 0;
+};
+
+// From the process's own number on, as those of its threads mostly follow.
+std::uint32_t search_threads(std::uint32_t enough, bool (*goes_on)() noexcept) noexcept {
+  constexpr std::int32_t most_ids = 4 * 1024 * 1024;  // PID_MAX_LIMIT in the kernel
+  constexpr std::int32_t at_once = 8192;
+  static known_threads known;
+  if (!is_own_thread(gettid())) return 0;  // the system does not tell
+  if (const std::uint32_t count = known.count(); count > enough) return count;
+  known.clear();
+  const std::int32_t first = getpid();
+  std::uint32_t count = 0;
+  for (std::int32_t i = 0; i < most_ids && count <= enough; ++i) {
+    if (i % at_once == 0 && !goes_on()) return 0;
+    const std::int32_t thread_id = (first + i) % most_ids;
+    if (thread_id == 0 || !is_own_thread(thread_id)) continue;  // 0 is the calling thread again
+    known.add(thread_id);
+    ++count;
+  }
+  return count;
+}
+
+}  // namespace
+
+std::uint32_t count_threads(std::uint32_t enough, bool (*goes_on)() noexcept) noexcept {
+  if (const std::uint32_t count = number_of_threads(); count != 0) return count;
+  const int saved = errno;
+  const std::uint32_t count = search_threads(enough, goes_on);
+  errno = saved;
+  return count;
 }
 
 void ask_for_short_slices() noexcept {

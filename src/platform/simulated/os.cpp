@@ -104,12 +104,15 @@ std::int64_t thread_cpu_ns(std::int32_t thread_id) noexcept {
 
 cpu_times thread_cpu_times(std::int32_t) noexcept { return {}; }
 
-bool is_thread_asleep(std::int32_t thread_id) noexcept {
+thread_state state_of_thread(std::int32_t thread_id) noexcept {
   const simulated::thread* t = simulated::find(thread_id);
-  return t != nullptr && t->state != state::runnable;
+  if (t == nullptr) return thread_state::unknown;
+  return t->state == state::runnable ? thread_state::runs : thread_state::sleeps;
 }
 
-std::uint32_t count_threads() noexcept { return simulated::count(); }
+std::uint32_t count_threads(std::uint32_t, bool (*)() noexcept) noexcept {
+  return simulated::count();
+}
 
 void ask_for_short_slices() noexcept {}
 void set_exact_timers() noexcept {}

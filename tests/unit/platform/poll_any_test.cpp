@@ -1,5 +1,5 @@
-// Aim: descriptors are waited for whatever RLIMIT_NOFILE is. Method: a pipe under the limit 0, where
-// ppoll(2) refuses everything, and under the usual one.
+// Aim: descriptors are waited for whatever RLIMIT_NOFILE is. Method: a pipe under the limit 0,
+// where ppoll(2) refuses everything, and under the usual one.
 #include "platform/poll_any.hpp"
 
 #include <gtest/gtest.h>
