@@ -175,7 +175,8 @@ exit_status process::wait(const context& ctx) const {
 
 void process::kill(int signal, std::error_code& error) const noexcept {
   error.clear();
-  if (child_ == nullptr) {
+  // Where SIGCHLD is ignored the kernel takes signals for a moment longer than it knows the child.
+  if (child_ == nullptr || child_->ended.try_receive() == chan_status::closed) {
     error = std::make_error_code(std::errc::no_such_process);
     return;
   }

@@ -276,9 +276,9 @@ GO_TEST(poll_fd, no_event_is_missed) {
   const socket_ends s;
   const poll_fd one(s.fds[0]);
   const poll_fd other(s.fds[1]);
-  const int count = rounds(20'000);
+  constexpr int count = rounds(20'000);
   wait_group group;
-  const auto play = [count](int fd, const poll_fd& end, bool begins) {
+  const auto play = [](int fd, const poll_fd& end, bool begins) {
     char byte = 'x';
     for (int i = 0; i < count; ++i) {
       if (begins) {
