@@ -154,11 +154,13 @@ void response::send(int status, std::string_view content_type, std::string_view 
   write(body);
 }
 
-void response::send(int status) {
+void response::send(int status) { send_text(status, reason_phrase(status)); }
+
+// Left out where there is no body.
+void response::send_text(int status, std::string_view text) {
   set_status(status);
   const bool has_body = allows_body();
-  send(status, has_body ? "text/plain; charset=utf-8" : "",
-       has_body ? reason_phrase(status) : std::string_view());
+  send(status, has_body ? "text/plain; charset=utf-8" : "", has_body ? text : std::string_view());
 }
 
 void response::redirect(int status, std::string_view location) {

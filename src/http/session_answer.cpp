@@ -63,7 +63,7 @@ void session::answer_instead(int status, std::string_view text, fields headers) 
       headers.erase(name);
     }
     response_.headers_ = std::move(headers);
-    response_.send(status, "text/plain; charset=utf-8", text);
+    response_.send_text(status, text);
     response_.finish();
   } catch (const std::exception&) {
     is_broken_ = true;  // there is no telling the peer

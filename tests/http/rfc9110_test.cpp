@@ -1,6 +1,6 @@
-// RFC 9110, the semantics of HTTP, section by section: what no other test shows. Those of files are
-// in rfc9110_files_test.cpp. README.md beside this file has the table of all requirements with the
-// test of each.
+// RFC 9110, the semantics of HTTP, section by section: what no other test shows. The rest, where a
+// file is served, is in rfc9110_files_test.cpp. README.md beside this file has the table of all
+// requirements with the test of each.
 #include "support/scripted_server.hpp"
 #include "support/web.hpp"
 
@@ -258,6 +258,15 @@ GO_TEST(rfc9110, a_refusal_keeps_the_challenge_of_the_handler) {
   });
   EXPECT_EQ(status_of(answer), 401);
   EXPECT_TRUE(has(answer, "\r\nWWW-Authenticate: Basic realm=\"x\"\r\n")) << answer;
+}
+
+GO_TEST(rfc9110, a_status_that_is_thrown_has_a_body_only_where_there_can_be_one) {
+  for (const int status : {204, 205, 304}) {
+    const std::string answer =
+        answer_of([=](request&, response&) { throw sley::http::status_error(status, "text"); });
+    EXPECT_EQ(status_of(answer), status) << answer;
+    EXPECT_EQ(body_of(answer), "") << answer;
+  }
 }
 
 // ---- 15: statuses ----

@@ -25,7 +25,7 @@ using sley_test::usual_server;
 
 namespace {
 
-// Settings that nobody should have, so that peers of all kinds can be played.
+// Not for use outside of tests: it lets a peer have every cipher there is.
 constexpr const char* any_cipher = "ALL:COMPLEMENTOFALL:@SECLEVEL=0";
 
 tls_context client_with_groups(const char* list) {

@@ -146,6 +146,18 @@ GO_TEST(https, nothing_is_connected_with_a_context_that_has_ended) {
   }
 }
 
+// RFC 9110, 7.4. A target that is a URL of https is for a server behind TLS.
+GO_TEST(https, a_target_of_https_is_served) {
+  const https_server web([](request& in, response& out) { out.send(200, "", in.host()); });
+  const auto s =
+      sley::net::tls_stream::connect(web.address, tls_context::client(sley_test::client_options()));
+  s.write_all(sley_test::bytes_of(
+      "GET https://example.org/ HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"));
+  const std::string answer = sley_test::read_to_end(s);
+  EXPECT_TRUE(answer.starts_with("HTTP/1.1 200 OK\r\n")) << answer;
+  EXPECT_TRUE(answer.ends_with("\r\n\r\nexample.org")) << answer;
+}
+
 // ---- the end of a server ----
 
 namespace {

@@ -72,6 +72,7 @@ class SLEY_API response {
   friend class websocket;
   explicit response(detail::session& session) noexcept;
   void begin(bool is_for_head) noexcept;
+  void send_text(int status, std::string_view text);
   void finish();
   void refuse_after_head(const char* what) const;
   [[noreturn]] void throw_no_body() const;
