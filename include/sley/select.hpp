@@ -6,8 +6,10 @@
 #include <sley/detail/config.hpp>
 #include <sley/time_span.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -97,12 +99,16 @@ class send_case {
   [[no_unique_address]] F f_;
 };
 
+// The delay of a default case, which is shorter than any timeout.
+inline constexpr std::int64_t never_park = -1;
+
 template <class F>
 class timeout_case {
  public:
   static constexpr bool is_channel_case = false;
   timeout_case(time_span d, F f) : delay_(d), f_(std::move(f)) {}
-  std::int64_t deadline() const noexcept { return deadline_in(delay_); }
+  // What is over already is over at the same time, however long it has been.
+  std::int64_t delay_ns() const noexcept { return std::max<std::int64_t>(delay_.count(), 0); }
   void run(bool) { std::invoke(f_); }
 
  private:
@@ -115,8 +121,7 @@ class default_case {
  public:
   static constexpr bool is_channel_case = false;
   explicit default_case(F f) : f_(std::move(f)) {}
-  // 0 is in the past and stands for "never park".
-  std::int64_t deadline() const noexcept { return 0; }
+  std::int64_t delay_ns() const noexcept { return never_park; }
   void run(bool) { std::invoke(f_); }
 
  private:
@@ -124,7 +129,7 @@ class default_case {
 };
 
 // The cases of one select: those on channels are lined up for the erased call, and of the others
-// the earliest deadline counts (a default case is earlier than any timeout).
+// the shortest delay counts. Cases with the same shortest delay have equal chances.
 template <std::size_t Count>
 class select_call {
  public:
@@ -135,27 +140,34 @@ class select_call {
       index_of_[used_] = index;
       ++used_;
     } else {
-      const std::int64_t deadline = c.deadline();
-      if (deadline <= deadline_ns_) {
-        deadline_ns_ = deadline;
-        deadline_index_ = index;
-      }
+      const std::int64_t delay_ns = c.delay_ns();
+      if (delay_ns > shortest_ns_) return;
+      if (delay_ns < shortest_ns_) timeouts_ = 0;
+      shortest_ns_ = delay_ns;
+      timeout_index_[timeouts_++] = index;
     }
   }
 
   // Returns the chosen case's index, and whether it received.
   std::pair<std::size_t, bool> choose() {
-    const std::size_t i = select(cases_.data(), used_, deadline_ns_, scratch_);
-    if (i >= used_) return {deadline_index_, false};
+    const std::size_t i = select(cases_.data(), used_, deadline_ns(), scratch_);
+    if (i >= used_) return {timeout_index_[choose_below(timeouts_)], false};
     return {index_of_[i], cases_[i].received};
   }
 
  private:
+  // 0 is in the past, and then nothing parks.
+  std::int64_t deadline_ns() const noexcept {
+    if (timeouts_ == 0) return no_deadline;
+    return shortest_ns_ == never_park ? 0 : deadline_after(shortest_ns_);
+  }
+
   std::array<select_case, Count> cases_;
   std::array<std::size_t, Count> index_of_;
+  std::array<std::size_t, Count> timeout_index_;  // of the cases with the shortest delay
   std::size_t used_ = 0;
-  std::int64_t deadline_ns_ = no_deadline;
-  std::size_t deadline_index_ = 0;
+  std::size_t timeouts_ = 0;
+  std::int64_t shortest_ns_ = no_deadline;
   alignas(std::max_align_t) std::byte scratch_[select_scratch_bytes(Count)];
 };
 
@@ -206,7 +218,8 @@ auto otherwise(F f = {}) {
 [[noreturn]] SLEY_API void block_forever();
 
 // Waits until one of the cases can go on, does it, calls its function and returns its index. Among
-// several that are ready one is chosen with equal chances. With otherwise() it never parks.
+// several that are ready one is chosen with equal chances, and so is one of several cases that wait
+// on one channel, or of timeouts of the same length. With otherwise() it never parks.
 // Channels and values are evaluated once, before anything is chosen (in which order is C++'s
 // choice); the function runs after all channels are let go, and what it throws comes out of select.
 // Goroutines and foreign threads. From Go's select statement (runtime.selectgo).
@@ -263,8 +276,8 @@ class select_set {
  private:
   struct entry {
     virtual ~entry() = default;
-    // Fills in a channel case and returns true, or lowers the deadline and returns false.
-    virtual bool prepare(detail::select_case& erased, std::int64_t& deadline_ns) = 0;
+    // Fills in a channel case and returns true, or the delay of a timeout and returns false.
+    virtual bool prepare(detail::select_case& erased, std::int64_t& delay_ns) = 0;
     virtual void run(bool received) = 0;
   };
 
@@ -302,8 +315,8 @@ class select_set {
   template <class F>
   struct timeout_entry final : entry {
     timeout_entry(time_span d, F f) : body(d, std::move(f)) {}
-    bool prepare(detail::select_case&, std::int64_t& deadline_ns) override {
-      deadline_ns = body.deadline();
+    bool prepare(detail::select_case&, std::int64_t& delay_ns) override {
+      delay_ns = body.delay_ns();
       return false;
     }
     void run(bool) override { body.run(false); }
@@ -317,6 +330,7 @@ class select_set {
   // Filled by choose(); members so that waiting again allocates nothing.
   std::vector<detail::select_case> cases_;
   std::vector<std::size_t> index_of_;
+  std::vector<std::size_t> timeouts_;
   std::vector<std::byte> scratch_;
 };
 

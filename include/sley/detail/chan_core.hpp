@@ -108,6 +108,9 @@ SLEY_API std::size_t select(select_case* cases, std::size_t count, std::int64_t 
 // throws nothing: `received` says of a send, too, whether the value went over.
 SLEY_API std::size_t select_in_order(select_case* cases, std::size_t count, void* scratch) noexcept;
 
+// A random number below the bound, by the calling machine's generator.
+SLEY_API std::size_t choose_below(std::size_t bound) noexcept;
+
 constexpr std::size_t select_scratch_bytes(std::size_t count) { return count * 64; }
 
 }  // namespace sley::detail
