@@ -84,6 +84,8 @@ void release_elsewhere(token_node* n) noexcept {
 }
 
 void token_node::canceler::operator()() const noexcept {
+  // The call ends on the thread on which the token has begun it, see request_stop().
+  const os_thread_lock same_thread;
   if (!n->try_retain()) return;
   end(n, context_errc::canceled, nullptr);
   release_elsewhere(n);
@@ -216,6 +218,18 @@ const void* context::find(std::string_view key, const std::type_info& type) cons
   return nullptr;
 }
 
+namespace {
+
+// std::stop_callback tells by the thread whether its function destroys it, or another call, which
+// must wait. So the goroutine stays on its thread while the functions run, and no other goroutine
+// comes there: these functions may park.
+void request_stop(std::stop_source& source) noexcept {
+  const os_thread_lock same_thread;
+  source.request_stop();
+}
+
+}  // namespace
+
 std::stop_token context::stop_token() const {
   ending_node* n = context_access::ends_with(*this);
   if (n == nullptr) return {};
@@ -226,7 +240,7 @@ std::stop_token context::stop_token() const {
     source.request_stop();
   } else {
     auto c = std::make_shared<detail::context_callback_node>();
-    c->function = [source]() mutable { source.request_stop(); };
+    c->function = [source]() mutable { request_stop(source); };
     c->self = c;
     c->push_to(n->callbacks);
   }
