@@ -13,6 +13,7 @@
 #include "runtime/sched_state.hpp"
 #include "runtime/scheduler.hpp"
 #include "runtime/snapshot.hpp"
+#include "runtime/stack_groups.hpp"
 #include "runtime/stack_trace.hpp"
 
 namespace sley::rt {
@@ -24,30 +25,37 @@ struct dumper {
   goroutine_printer out;
   goroutine* first;        // the one that calls; null if none does
   const stack_trace* own;  // its stack
+  stack_groups groups{count_records()};
   stack_trace trace = {};
+
+  static std::size_t count_records() noexcept {
+    std::size_t n = 0;
+    for ([[maybe_unused]] const slab* s : slabs) n += slab_records;
+    return n;
+  }
 
   static void run(void* arg) {
     auto* self = static_cast<dumper*>(arg);
-    if (self->first != nullptr) self->print(self->first, this_machine(), *self->own);
+    if (self->first != nullptr) {
+      self->out.print(goroutine_view(*self->first, this_machine()), self->own->view());
+    }
     for (slab* s : slabs) {
       for (goroutine& g : s->records) {
         if (&g != self->first && is_alive(g)) self->look_and_print(&g);
       }
     }
+    self->groups.print(self->out);
   }
 
   void look_and_print(goroutine* g) noexcept {
     machine* thread = thread_of(*g);
+    const goroutine_view view(*g, thread);  // first: the signal ends the call that it is in
     if (thread == nullptr) {
       look_at_waiting(g, trace);
     } else if (!ask_thread(thread, trace)) {
       trace.size = 0;
     }
-    print(g, thread, trace);
-  }
-
-  void print(const goroutine* g, const machine* thread, const stack_trace& stack) noexcept {
-    out.print(goroutine_view(*g, thread), stack.view());
+    if (groups.shows(view, trace.view())) out.print(view, trace.view());
   }
 };
 
@@ -101,7 +109,7 @@ void dump_all(int fd) noexcept {
   stack_trace own;
   own.collect();
   base::line_writer().text("\n").flush(fd);
-  dumper d{goroutine_printer(fd, may_allocate), g, &own};
+  dumper d{.out = goroutine_printer(fd, may_allocate), .first = g, .own = &own};
   run_on_large_stack(&dumper::run, &d);
 }
 

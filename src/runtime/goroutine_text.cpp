@@ -93,6 +93,11 @@ goroutine_view::goroutine_view(const goroutine& g, const machine* thread) noexce
 void goroutine_printer::print(const goroutine_view& g,
                               std::span<const std::uintptr_t> frames) noexcept {
   print_header(g);
+  print_stack(g, frames);
+}
+
+void goroutine_printer::print_stack(const goroutine_view& g,
+                                    std::span<const std::uintptr_t> frames) noexcept {
   if (frames.empty() && g.has_thread) {
     base::line_writer().text("\tgoroutine running on other thread; stack unavailable\n").flush(fd_);
   }
@@ -101,10 +106,11 @@ void goroutine_printer::print(const goroutine_view& g,
   base::line_writer().text("\n").flush(fd_);
 }
 
-void goroutine_printer::print_header(const goroutine_view& g) const noexcept {
+void goroutine_printer::print_header(const goroutine_view& g, std::size_t others) const noexcept {
   base::line_writer line;
   line.text("goroutine ").dec(g.id);
   if (g.name_size != 0) line.text(" \"").shown(g.name()).text("\"");
+  if (others != 0) line.text(" and ").dec(std::uint64_t{others}).text(" others");
   line.text(" [").text(g.state);
   if (g.minutes != 0) line.text(", ").dec(std::uint64_t{g.minutes}).text(" minutes");
   if (g.is_locked) line.text(", locked to thread");

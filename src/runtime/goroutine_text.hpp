@@ -4,6 +4,7 @@
 #include "base/print.hpp"
 #include "runtime/goroutine.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string_view>
@@ -49,10 +50,14 @@ class goroutine_printer {
 
   // All of it, and an empty line.
   void print(const goroutine_view& g, std::span<const std::uintptr_t> frames) noexcept;
-  void print_header(const goroutine_view& g) const noexcept;
+  // `others`: the number of goroutines with the same state and stack that it stands for as well.
+  void print_header(const goroutine_view& g, std::size_t others = 0) const noexcept;
+  // What follows the header, and an empty line.
+  void print_stack(const goroutine_view& g, std::span<const std::uintptr_t> frames) noexcept;
   void print_frames(std::span<const std::uintptr_t> frames) noexcept;
   // Where a goroutine was started: the innermost function there that is not the library's own.
   void print_creator(const goroutine_view& g) noexcept;
+  int fd() const noexcept { return fd_; }
 
  private:
   static void visit_frame(void* arg, const platform::frame_name& name);

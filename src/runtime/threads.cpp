@@ -70,7 +70,7 @@ void machine_main(void* arg) {
   base::line_writer line;
   line.text("sley: program exceeds ").dec(std::uint64_t{sched.thread_limit.load_relaxed()});
   line.text("-thread limit\n").flush(2);
-  base::fatal("thread exhaustion");
+  base::fatal("thread exhaustion; see sley::runtime::set_max_threads");
 }
 
 void check_limit(std::uint32_t threads) noexcept {
