@@ -91,8 +91,8 @@ namespace trace {
 SLEY_API void start(const std::string& path);
 
 // Completes the file. Nothing, if it is off. Any thread; parks. std::system_error: not all could be
-// written. A process that ends without it leaves a file without an end, which the viewers read as
-// well.
+// written. exit() completes it, too, and waits for a stop() that is under way. A process that ends
+// otherwise leaves a file without an end, which the viewers read as well.
 SLEY_API void stop();
 
 }  // namespace trace

@@ -9,7 +9,6 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <exception>
 #include <string_view>
 #include <type_traits>
 #include <utility>
@@ -44,16 +43,18 @@ struct run_options {
 };
 
 namespace detail {
-// Runs the task on the main goroutine; returns when it has returned.
+// Runs the task on the main goroutine; returns when it has returned. Throws what has left it.
 SLEY_API void run_main(const run_options& options, const task_type& type, void* callable);
 }  // namespace detail
 
 // Runs f as the main goroutine (id 1) and waits for it: the calling thread blocks,
 // it does not become a goroutine. f returns void (run returns 0) or int. An exception out of f
-// comes out of run. When run returns, nothing is scheduled any more until the next run or the next
-// use from a foreign thread: other goroutines stay where they are. From a goroutine:
-// std::logic_error.
-// With run_options::on_this_thread the main goroutine is the calling thread, as if locked to it
+// comes out of run if a function that has called run catches it. If none does, the process ends as
+// by an exception that leaves any other goroutine, with the stack of the throw in the report. f has
+// a stack as main() has it: RLIMIT_STACK, 8 MiB by default, of address space. When run returns,
+// nothing is scheduled any more until the next run or the next use from a foreign thread: other
+// goroutines stay where they are. From a goroutine: std::logic_error. With
+// run_options::on_this_thread the main goroutine is the calling thread, as if locked to it
 // (lock_os_thread), which is what graphical toolkits want of main().
 template <class F>
 int run(const run_options& options, F&& f) {
@@ -61,21 +62,14 @@ int run(const run_options& options, F&& f) {
   static_assert(std::is_void_v<result> || std::is_convertible_v<result, int>,
                 "sley::run: the main goroutine returns void or int");
   int status = 0;
-  std::exception_ptr error;
   auto main_goroutine = [&] {
-    try {
-      if constexpr (std::is_void_v<result>) {
-        std::invoke(f);
-      } else {
-        status = std::invoke(f);
-      }
-    } catch (...) {
-      error = std::current_exception();
-      if (!error) throw;  // no exception, but exit() unwinding the stack
+    if constexpr (std::is_void_v<result>) {
+      std::invoke(f);
+    } else {
+      status = std::invoke(f);
     }
   };
   detail::run_main(options, detail::task_type_of<decltype(main_goroutine)>, &main_goroutine);
-  if (error) std::rethrow_exception(error);
   return status;
 }
 

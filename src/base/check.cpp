@@ -10,9 +10,11 @@ namespace sley::base {
 
 namespace {
 
-fatal_hook at_end = nullptr;  // [const] once set
+fatal_hook at_begin = nullptr;  // [const] once set
+fatal_hook at_end = nullptr;    // [const] once set
 
 void say(const line_writer& line) noexcept {
+  if (at_begin != nullptr) at_begin();
   line_writer(line).flush(2);
   if (at_end != nullptr) at_end();
 }
@@ -21,7 +23,10 @@ constexpr int go_exit_status = 2;
 
 }  // namespace
 
-void set_fatal_hook(fatal_hook hook) noexcept { at_end = hook; }
+void set_fatal_hooks(fatal_hook begin, fatal_hook end) noexcept {
+  at_begin = begin;
+  at_end = end;
+}
 
 void fatal(std::string_view what) noexcept {
   say(line_writer().text("fatal error: ").text(what).text("\n"));

@@ -7,14 +7,15 @@
 
 namespace sley::base {
 
-// Prints "fatal error: ...", calls the hook, if one is set, and ends the process with status 2, as
-// Go does.
+// Prints "fatal error: ...", between the hooks, if they are set, and ends the process with status
+// 2, as Go does.
 [[noreturn]] void fatal(std::string_view what) noexcept;
 
-// What else is to be said before the end: the goroutines. Set once, at boot; called in any state,
-// on any thread, perhaps in a signal handler, and perhaps again while it is at work.
+// `begin` returns when the caller is to end the process, and nothing else does. `end` shows what
+// else there is to say: the goroutines. Set once, at boot; called in any state, on any thread,
+// perhaps in a signal handler, and perhaps again while they are at work.
 using fatal_hook = void (*)() noexcept;
-void set_fatal_hook(fatal_hook hook) noexcept;
+void set_fatal_hooks(fatal_hook begin, fatal_hook end) noexcept;
 
 // A failed check: the same, but it ends by abort(3), for there is something to debug.
 [[noreturn]] void check_failed(const char* what, const char* file, int line) noexcept;

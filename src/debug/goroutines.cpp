@@ -63,8 +63,7 @@ void for_each(const rt::snapshot& all, const Visit& visit) {
 }
 
 bool waits_for_ever(const rt::goroutine_view& g) {
-  constexpr std::uint64_t main_goroutine = 1;
-  if (!g.is_waiting || g.id == main_goroutine) return false;
+  if (!g.is_waiting || g.id == rt::main_goroutine_id) return false;
   return g.state == rt::wait::chan_receive_nil || g.state == rt::wait::chan_send_nil ||
          g.state == rt::wait::select_no_cases;
 }

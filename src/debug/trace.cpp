@@ -1,11 +1,13 @@
 // The tracer's other half: a thread that takes events out of the processors' rings and writes them
 // down.
+#include "base/print.hpp"
 #include "platform/os.hpp"
 #include "platform/symbols.hpp"
 #include "runtime/sched_state.hpp"
 #include "runtime/tracer.hpp"
 
 #include <sley/debug.hpp>
+#include <sley/detail/atomic.hpp>
 #include <sley/detail/c_text.hpp>
 #include <sley/mutex.hpp>
 #include <sley/runtime.hpp>
@@ -16,6 +18,7 @@
 #include <condition_variable>
 #include <cstdarg>
 #include <cstdio>
+#include <exception>
 #include <memory>
 #include <mutex>
 #include <stdexcept>
@@ -207,19 +210,46 @@ class tracer {
 
 // One at a time; a mutex of ours, for switching parks.
 sley::mutex switching;
-std::unique_ptr<tracer> current;
+
+// At the end of the program a trace that is on is completed, and a stop() that is under way is
+// waited for. The child of a fork has no threads for either.
+struct trace_of_program {
+  ~trace_of_program() {
+    if (!was_started.load_relaxed()) return;
+    if (rt::sched.has_forked.load_relaxed()) {
+      static_cast<void>(running.release());
+      return;
+    }
+    try {
+      stop();
+    } catch (const std::exception& e) {
+      base::line_writer()
+          .text("sley: the trace is not complete: ")
+          .text(e.what())
+          .text("\n")
+          .flush(2);
+    }
+  }
+
+  std::unique_ptr<tracer> running;
+  sley::detail::atomic<bool> was_started;  // relaxed: the end of the program comes after
+};
+trace_of_program current;
 
 }  // namespace
 
 void start(const std::string& path) {
   const std::lock_guard lock(switching);
-  if (current != nullptr) throw std::logic_error("sley::debug::trace::start: it is on already");
-  current = std::make_unique<tracer>(path);
+  if (current.running != nullptr) {
+    throw std::logic_error("sley::debug::trace::start: it is on already");
+  }
+  current.running = std::make_unique<tracer>(path);
+  current.was_started.store_relaxed(true);
 }
 
 void stop() {
   const std::lock_guard lock(switching);
-  if (const auto ended = std::exchange(current, nullptr)) ended->stop();
+  if (const auto ended = std::exchange(current.running, nullptr)) ended->stop();
 }
 
 }  // namespace sley::debug::trace

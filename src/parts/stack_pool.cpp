@@ -72,8 +72,8 @@ void stack_pool::give_place(const place& p) noexcept {
 }
 
 // False: the process has not had a single guard.
-bool stack_pool::protect(char* start, platform::guard& kind) noexcept {
-  kind = platform::install_guard(start, guard_bytes);
+bool stack_pool::protect(char* start, std::size_t bytes, platform::guard& kind) noexcept {
+  kind = platform::install_guard(start, bytes);
   detail::lock_guard guard(lock_);
   has_guards_ = has_guards_ || kind != platform::guard::none;
   return has_guards_;
@@ -82,8 +82,8 @@ bool stack_pool::protect(char* start, platform::guard& kind) noexcept {
 // Without the lock: others may touch new stacks meanwhile, which takes longest.
 stack* stack_pool::make_stack(place p) noexcept {
   char* start = p.home->start + p.index * spacing();
-  if (p.is_used) return set_up(start, spacing(), p);
-  if (!protect(start, p.guard)) {
+  if (p.is_used) return set_up(start, guard_bytes, spacing(), p);
+  if (!protect(start, guard_bytes, p.guard)) {
     detail::lock_guard guard(lock_);
     give_place(p);
     return nullptr;
@@ -92,7 +92,7 @@ stack* stack_pool::make_stack(place p) noexcept {
     detail::lock_guard guard(lock_);
     p.home->bare |= std::uint64_t{1} << p.index;
   }
-  return set_up(start, spacing(), p);
+  return set_up(start, guard_bytes, spacing(), p);
 }
 
 // Requires the lock.
@@ -111,11 +111,12 @@ bool stack_pool::new_arena() noexcept {
   return true;
 }
 
-// Above its guard. Without an arena it has the mapping for itself.
-stack* stack_pool::set_up(char* start, std::size_t bytes, const place& p) noexcept {
+// Above a guard of `below` bytes. Without an arena it has the mapping for itself.
+stack* stack_pool::set_up(char* start, std::size_t below, std::size_t bytes,
+                          const place& p) noexcept {
   char* header = start + bytes - p.index % colours * line - sizeof(stack);
   header -= reinterpret_cast<std::uintptr_t>(header) % line;
-  char* low = start + guard_bytes;
+  char* low = start + below;
   const std::size_t map_bytes = p.home == nullptr ? bytes : 0;
   auto* s = ::new (header) stack{nullptr, low, header, map_bytes, p.home, p.guard, {}};
   platform::create_fiber(s->fiber, low, s->usable_bytes());
@@ -154,15 +155,16 @@ bool stack_pool::trim(std::size_t most) noexcept {
 stack* stack_pool::take_sized(std::size_t bytes) noexcept {
   SLEY_CHECK(bytes >= min_bytes && bytes <= max_bytes, "the size of a stack was checked before");
   const std::size_t page = platform::page_bytes();
-  const std::size_t total = guard_bytes + (bytes + page - 1) / page * page + page;
+  const std::size_t below = guard_for(bytes);
+  const std::size_t total = below + (bytes + page - 1) / page * page + page;
   auto* start = static_cast<char*>(platform::map_memory(total, true));
   if (start == nullptr) return nullptr;
   place alone;
-  if (!protect(start, alone.guard)) {
+  if (!protect(start, below, alone.guard)) {
     platform::unmap_memory(start, total);
     return nullptr;
   }
-  stack* s = set_up(start, total, alone);
+  stack* s = set_up(start, below, total, alone);
   detail::lock_guard guard(lock_);
   ++made_;
   reserved_ += total;
@@ -179,7 +181,7 @@ void stack_pool::give(stack* s) noexcept {
   platform::forget_root(s->low, s->usable_bytes());
   const std::size_t bytes = s->map_bytes;
   platform::forget_guard(s->guard);
-  platform::unmap_memory(s->low - guard_bytes, bytes);
+  platform::unmap_memory(s->low - guard_of(*s), bytes);
   detail::lock_guard guard(lock_);
   --made_;
   reserved_ -= bytes;

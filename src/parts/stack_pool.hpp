@@ -57,6 +57,8 @@ class stack_pool {
   static constexpr std::size_t min_bytes = 16 * 1024;
   static constexpr std::size_t max_bytes = std::size_t{64} << 30;
   static constexpr std::size_t guard_bytes = 64 * 1024;
+  // Of a stack that is as large or larger: the kernel keeps as much below main()'s.
+  static constexpr std::size_t large_guard_bytes = 1024 * 1024;
 
   // Before the first take: the usable size of default stacks, a multiple of the page size.
   void start(std::size_t default_bytes) noexcept { default_bytes_ = default_bytes; }
@@ -88,13 +90,21 @@ class stack_pool {
   // Whether the address is in the guard of this stack.
   static bool is_in_guard(const stack& s, const void* address) noexcept {
     const auto* a = static_cast<const char*>(address);
-    return a >= s.low - guard_bytes && a < s.low;
+    return a >= s.low - guard_of(s) && a < s.low;
   }
 
  private:
   static constexpr std::size_t arena_stacks = 64;
   static constexpr std::size_t colours = 16;
   static constexpr std::size_t line = 64;
+
+  static constexpr std::size_t guard_for(std::size_t bytes) noexcept {
+    return bytes < large_guard_bytes ? guard_bytes : large_guard_bytes;
+  }
+  static constexpr std::size_t guard_of(const stack& s) noexcept {
+    // A mapping with a large guard is twice as large at least, and no other one is.
+    return s.map_bytes < 2 * large_guard_bytes ? guard_bytes : large_guard_bytes;
+  }
 
   // A place in an arena for one stack.
   struct place {
@@ -111,8 +121,8 @@ class stack_pool {
   stack* make_stack(place p) noexcept;
   stack* pop_free() noexcept;
   void chill(stack* s) noexcept;
-  bool protect(char* start, platform::guard& kind) noexcept;
-  static stack* set_up(char* start, std::size_t bytes, const place& p) noexcept;
+  bool protect(char* start, std::size_t bytes, platform::guard& kind) noexcept;
+  static stack* set_up(char* start, std::size_t below, std::size_t bytes, const place& p) noexcept;
 
   std::size_t default_bytes_ = 0;  // [const] after start
   mutable detail::lock lock_{detail::lock_rank::stacks};

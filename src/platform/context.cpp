@@ -3,6 +3,14 @@
 namespace {
 
 sley::platform::uncaught_hook on_uncaught = nullptr;  // [const] once set
+sley::platform::uncaught_hook on_leaving = nullptr;   // [const] once set
+
+// A throw of C++ looks for a handler.
+bool is_search(int version, _Unwind_Action actions, _Unwind_Exception_Class of) noexcept {
+  constexpr _Unwind_Exception_Class cpp = 0x474e5543432b2b00;  // "GNUCC++" and a byte for the kind
+  return version == 1 && (actions & _UA_SEARCH_PHASE) != 0 &&
+         (of & ~_Unwind_Exception_Class{0xff}) == cpp;
+}
 
 }  // namespace
 
@@ -17,11 +25,17 @@ void sley_goroutine_started() noexcept;
 [[gnu::used]] _Unwind_Reason_Code sley_goroutine_personality(
     int version, _Unwind_Action actions, _Unwind_Exception_Class exception_class,
     _Unwind_Exception* exception, _Unwind_Context*) {
-  constexpr _Unwind_Exception_Class cpp = 0x474e5543432b2b00;  // "GNUCC++" and a byte for the kind
-  if (version == 1 && (actions & _UA_SEARCH_PHASE) != 0 &&
-      (exception_class & ~_Unwind_Exception_Class{0xff}) == cpp) {
-    on_uncaught(exception);
-  }
+  if (is_search(version, actions, exception_class)) on_uncaught(exception);
+  return _URC_CONTINUE_UNWIND;
+}
+
+void sley_goroutine_call_main(void (*f)(void*), void* arg);
+
+// The personality of the frame below the main goroutine's function. As above.
+[[gnu::used]] _Unwind_Reason_Code sley_goroutine_main_personality(
+    int version, _Unwind_Action actions, _Unwind_Exception_Class exception_class,
+    _Unwind_Exception* exception, _Unwind_Context*) {
+  if (is_search(version, actions, exception_class)) on_leaving(exception);
   return _URC_CONTINUE_UNWIND;
 }
 }
@@ -43,6 +57,11 @@ bool is_of_bottom_frame(std::uintptr_t return_address) noexcept {
   return return_address == reinterpret_cast<std::uintptr_t>(&sley_goroutine_started);
 }
 
-void set_uncaught_hook(uncaught_hook hook) noexcept { on_uncaught = hook; }
+void set_uncaught_hooks(uncaught_hook uncaught, uncaught_hook leaving) noexcept {
+  on_uncaught = uncaught;
+  on_leaving = leaving;
+}
+
+void call_main(void (*f)(void*), void* arg) { sley_goroutine_call_main(f, arg); }
 
 }  // namespace sley::platform

@@ -122,8 +122,14 @@ bool is_of_bottom_frame(std::uintptr_t return_address) noexcept;
 context make_context(void* top, void (*entry)()) noexcept;
 
 // Called for a C++ exception that no frame of a goroutine's stack wants, while that stack is still
-// as it was at the throw; std::terminate() follows when it returns. Set once, at boot.
+// as it was at the throw; std::terminate() follows when it returns.
 using uncaught_hook = void (*)(_Unwind_Exception* exception) noexcept;
-void set_uncaught_hook(uncaught_hook hook) noexcept;
+// Called for one that leaves call_main(), likewise. If it returns, the exception comes out of
+// call_main().
+// Both are set once, at boot.
+void set_uncaught_hooks(uncaught_hook uncaught, uncaught_hook leaving) noexcept;
+
+// Calls f(arg), under the eyes of the leaving hook.
+void call_main(void (*f)(void* arg), void* arg);
 
 }  // namespace sley::platform

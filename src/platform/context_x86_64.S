@@ -71,12 +71,41 @@ sley_look_from:
     .cfi_endproc
     .size sley_look_from, . - sley_look_from
 
+// void sley_goroutine_call_main(void (*f)(void*), void* arg): calls f(arg). An exception that
+// leaves f is seen by this frame's personality routine in the search phase.
+    .globl sley_goroutine_call_main
+    .hidden sley_goroutine_call_main
+    .type sley_goroutine_call_main, @function
+    .align 16
+sley_goroutine_call_main:
+    .cfi_startproc
+    .cfi_personality 0x9b, main_personality_reference
+    endbr64
+    pushq %rbp
+    .cfi_def_cfa_offset 16
+    .cfi_offset rbp, -16
+    movq %rsp, %rbp
+    .cfi_def_cfa_register rbp
+    movq %rdi, %rax
+    movq %rsi, %rdi
+    call *%rax
+    popq %rbp
+    .cfi_def_cfa rsp, 8
+    ret
+    .cfi_endproc
+    .size sley_goroutine_call_main, . - sley_goroutine_call_main
+
     .hidden sley_goroutine_personality
+    .hidden sley_goroutine_main_personality
     .section .data.rel.local, "aw", @progbits
     .align 8
     .type personality_reference, @object
     .size personality_reference, 8
 personality_reference:
     .quad sley_goroutine_personality
+    .type main_personality_reference, @object
+    .size main_personality_reference, 8
+main_personality_reference:
+    .quad sley_goroutine_main_personality
 
     .section .note.GNU-stack, "", @progbits

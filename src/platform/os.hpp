@@ -73,6 +73,9 @@ inline bool is_thread_asleep(std::int32_t thread_id) noexcept {
 // no.
 std::uint32_t count_threads(std::uint32_t enough, bool (*goes_on)() noexcept) noexcept;
 
+// The stack that the system gives main(): RLIMIT_STACK, or 0 if it has no limit.
+std::size_t main_stack_bytes() noexcept;
+
 // Ends the process at once, without destructors or anything that was registered for the end.
 [[noreturn]] void end_process(int status) noexcept;
 

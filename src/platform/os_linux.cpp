@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <linux/membarrier.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -21,6 +22,12 @@
 #endif
 
 namespace sley::platform {
+
+std::size_t main_stack_bytes() noexcept {
+  rlimit limit = {};
+  if (getrlimit(RLIMIT_STACK, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return 0;
+  return limit.rlim_cur;
+}
 
 void end_process(int status) noexcept { _exit(status); }
 

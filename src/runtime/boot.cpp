@@ -8,6 +8,7 @@
 #include "platform/fault.hpp"
 #include "platform/keep_loaded.hpp"
 #include "runtime/enter.hpp"
+#include "runtime/last_words.hpp"
 #include "runtime/options.hpp"
 #include "runtime/preempt.hpp"
 #include "runtime/sched_state.hpp"
@@ -31,6 +32,7 @@ base::published<bool> booted;
 // there.
 void forbid_use_in_child() noexcept {
   sched.has_forked.store_relaxed(true);  // the only thread
+  reset_last_words();
   machine* m = this_machine();
   if (m == nullptr) return;
   m->border.raise(parts::border::forked);
@@ -82,11 +84,13 @@ void boot() noexcept {
                           .goroutine = &own_goroutine_id,
                           .end_slice = &end_own_slice});
   sched.stacks.start(stack_bytes_option());
+  sched.main_stack_bytes = main_stack_bytes(sched.stacks.default_bytes());
   make_processors(procs_option());
-  platform::set_uncaught_hook(&report_uncaught_exception);
+  platform::set_uncaught_hooks(&report_uncaught_exception, &end_unless_caught);
   platform::install_fault_handler(&report_stack_overflow);
   install_preemption();
   install_dump_hooks();
+  install_last_words();
   pthread_atfork(nullptr, nullptr, &forbid_use_in_child);
   start_poller();
   start_template_thread();

@@ -13,6 +13,7 @@
 #include "base/check.hpp"
 #include "platform/os.hpp"
 #include "runtime/dump.hpp"
+#include "runtime/last_words.hpp"
 #include "runtime/netpoll.hpp"
 #include "runtime/sched_state.hpp"
 #include "runtime/scheduler.hpp"
@@ -75,6 +76,7 @@ void look_for_deadlock() noexcept {
       first.events != second.events || is_anything_to_come()) {
     return;
   }
+  take_over_last_words();  // a goroutine that has begun them is asleep like the others
   if (runtime::num_goroutines() == 0) {
     // Foreign threads that wait for each other.
     if (!sched.in_run.is_taken()) base::fatal("all threads are asleep in sley - deadlock!");

@@ -9,6 +9,7 @@
 #include "platform/interrupt.hpp"
 #include "platform/os.hpp"
 #include "runtime/goroutine_text.hpp"
+#include "runtime/last_words.hpp"
 #include "runtime/records.hpp"
 #include "runtime/sched_state.hpp"
 #include "runtime/scheduler.hpp"
@@ -87,18 +88,13 @@ void let_interrupted_go_on(machine* own) noexcept {
   if (own != nullptr) own->border.leave();
 }
 
-detail::atomic<std::int32_t> dumping_thread;  // relaxed: a first come, first served
+detail::atomic<bool> is_dumping;  // relaxed: the caller alone has the last words
 
 }  // namespace
 
 void dump_all(int fd) noexcept {
-  const std::int32_t self = platform::current_thread_id();
-  std::int32_t dumping = 0;
-  if (!dumping_thread.cas_relaxed(dumping, self)) {
-    // The first of several fatal errors is shown to its end, unless it meets the next one itself.
-    if (dumping != self) platform::sleep_until_ns(never);
-    return;
-  }
+  if (is_dumping.load_relaxed()) return;  // an error on the way
+  is_dumping.store_relaxed(true);
   wait_for_snapshot();
   halt();
   machine* m = this_machine();
@@ -133,19 +129,24 @@ void dump_this_goroutine(int fd) noexcept {
   machine* m = this_machine();
   const goroutine_view view(*m->g, m);
   goroutine_printer(fd, true).print_header(view);
-  std::int32_t dumping = 0;
-  if (!dumping_thread.cas_relaxed(dumping, platform::current_thread_id())) return;
+  if (is_dumping.load_relaxed()) return;
+  is_dumping.store_relaxed(true);
   own_stack s{goroutine_printer(fd, true), view, {}};
   s.trace.collect();
   run_on_large_stack(&own_stack::run, &s);
-  dumping_thread.store_relaxed(0);
+  is_dumping.store_relaxed(false);
 }
 
 namespace {
 
+constexpr int quit_status = 2;
+
 detail::atomic<bool> was_asked_to_quit;  // relaxed: the note that wakes sysmon orders it
 
+// In the child of a fork sysmon is not there.
 void on_quit() noexcept {
+  if (sched.has_forked.load_relaxed()) platform::end_process(quit_status);
+  announce_last_words();
   was_asked_to_quit.store_relaxed(true);
   wake_sysmon();
 }
@@ -160,14 +161,14 @@ void dump_to_stderr() noexcept {
 bool is_dump_requested() noexcept { return was_asked_to_quit.load_relaxed(); }
 
 void serve_dump_requests() noexcept {
-  if (!is_dump_requested()) return;
+  if (!is_dump_requested() || !try_begin_last_words()) return;
   base::line_writer().text("SIGQUIT: quit\n").flush(2);
   dump_all(2);
-  platform::end_process(2);
+  platform::end_process(quit_status);
 }
 
 void install_dump_hooks() noexcept {
-  base::set_fatal_hook(&dump_to_stderr);
+  base::set_fatal_hooks(&begin_last_words, &dump_to_stderr);
   platform::install_quit_handler(&on_quit);
 }
 

@@ -1,17 +1,23 @@
-// The last words: an exception that nobody caught, a stack that is full.
+// The last words: an exception that nothing has caught, a stack that is full. And what is said of
+// an exception that nothing will ask for.
+#include <sley/detail/lost_exception.hpp>
+
 #include "base/check.hpp"
 #include "base/print.hpp"
 #include "runtime/dump.hpp"
+#include "runtime/exception_header.hpp"
+#include "runtime/last_words.hpp"
 #include "runtime/sched_state.hpp"
 #include "runtime/scheduler.hpp"
 
 #include <cxxabi.h>
-#include <unwind.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 #include <exception>
 #include <memory>
+#include <string_view>
 #include <typeinfo>
 
 namespace sley::rt {
@@ -21,21 +27,6 @@ namespace {
 void append_goroutine(base::line_writer& line, const goroutine* g) noexcept {
   line.text("goroutine ").dec(g->id);
   if (!g->name().empty()) line.text(" \"").shown(g->name()).text("\"");
-}
-
-// The part of an exception's header that the Itanium C++ ABI (2.2.1) and libstdc++ put before the
-// object. In an exception that std::rethrow_exception made, the first word names the object
-// instead.
-struct exception_header {
-  void* first_word;
-  void* not_ours[9];
-  _Unwind_Exception unwind;
-};
-static_assert(sizeof(exception_header) == 112 && offsetof(exception_header, unwind) == 80);
-
-exception_header* header_of(_Unwind_Exception* exception) noexcept {
-  return reinterpret_cast<exception_header*>(reinterpret_cast<char*>(exception) -
-                                             offsetof(exception_header, unwind));
 }
 
 struct thrown {
@@ -70,6 +61,7 @@ std::string_view name_of_type(const std::type_info* type,
 }  // namespace
 
 void report_uncaught_exception(_Unwind_Exception* exception) noexcept {
+  begin_last_words();
   const thrown t = thrown_by(exception);
   std::unique_ptr<char, void (*)(void*)> storage(nullptr, &std::free);
   base::line_writer line;
@@ -80,17 +72,54 @@ void report_uncaught_exception(_Unwind_Exception* exception) noexcept {
   if (const char* what = what_of(t)) line.text(": ").text(what);
   line.text("\n\n").flush(2);
   dump_this_goroutine(2);
+  complete_last_words();
 }
+
+// A noexcept function that an exception would leave, a destructor that throws while another
+// exception is in flight, a thread that was not joined. Where no destructor has run since the
+// throw, the stack still shows where that was.
+void report_termination() noexcept {
+  std::unique_ptr<char, void (*)(void*)> storage(nullptr, &std::free);
+  base::line_writer line;
+  line.text("sley: std::terminate() in ");
+  append_goroutine(line, this_machine()->g);
+  if (const std::type_info* type = abi::__cxa_current_exception_type()) {
+    line.text(", with an exception: ").text(name_of_type(type, storage));
+  }
+  line.text("\n\n").flush(2);
+  dump_this_goroutine(2);
+}
+
+namespace {
+
+constexpr std::ptrdiff_t below_the_frame = 128;  // that a function may use, and a call's own words
+
+// A frame that has grown into the guard: the stack pointer is there or below. Else it is a wild
+// pointer, perhaps on a stack of the program's.
+bool has_grown_into_guard(const parts::stack& s, const void* address, const void* at) noexcept {
+  return parts::stack_pool::is_in_guard(s, address) &&
+         static_cast<const char*>(at) <= static_cast<const char*>(address) + below_the_frame;
+}
+
+// A frame that is larger than the guard: the stack pointer is below the stack, but not far, and
+// what faulted is between the two.
+bool has_jumped_over_guard(const parts::stack& s, const void* address, const void* at) noexcept {
+  constexpr std::ptrdiff_t largest_frame = 64 << 20;
+  const auto* stack_pointer = static_cast<const char*>(at);
+  return stack_pointer < s.low && s.low - stack_pointer <= largest_frame &&
+         address >= stack_pointer - below_the_frame && address < s.low;
+}
+
+}  // namespace
 
 void report_stack_overflow(void* address, void* stack_pointer) noexcept {
   machine* m = this_machine();
   if (m == nullptr || m->g == nullptr || m->g->stack == nullptr) return;
   const goroutine* g = m->g;
-  if (!parts::stack_pool::is_in_guard(*g->stack, address)) return;
-  // A frame that has grown into the guard: the stack pointer is there or below. Else it is a wild
-  // pointer, perhaps on a stack of the program's.
-  constexpr std::size_t below_the_frame = 128;  // that a function may use, and a call's own words
-  if (static_cast<char*>(stack_pointer) > static_cast<char*>(address) + below_the_frame) return;
+  if (!has_grown_into_guard(*g->stack, address, stack_pointer) &&
+      !has_jumped_over_guard(*g->stack, address, stack_pointer)) {
+    return;
+  }
   m->border.enter();  // no preemption any more, and no malloc, which may be where it happened
   base::line_writer line;
   append_goroutine(line, g);
@@ -103,3 +132,28 @@ void report_stack_overflow(void* address, void* stack_pointer) noexcept {
 }
 
 }  // namespace sley::rt
+
+namespace sley::detail {
+
+void report_lost(const std::exception_ptr& error, std::uint64_t goroutine,
+                 const char* because) noexcept {
+  std::unique_ptr<char, void (*)(void*)> storage(nullptr, &std::free);
+  base::line_writer line;
+  line.text("sley: an exception of ");
+  if (goroutine == 0) {
+    line.text("a call");
+  } else {
+    line.text("goroutine ").dec(goroutine);
+  }
+  line.text(" was lost, because ").text(because);
+  try {
+    std::rethrow_exception(error);
+  } catch (const std::exception& e) {
+    line.text(": ").text(rt::name_of_type(&typeid(e), storage)).text(": ").text(e.what());
+  } catch (...) {
+    line.text(": ").text(rt::name_of_type(abi::__cxa_current_exception_type(), storage));
+  }
+  line.text("\n").flush(2);
+}
+
+}  // namespace sley::detail

@@ -10,6 +10,7 @@
 #include "platform/exception_state.hpp"
 #include "platform/fault.hpp"
 #include "runtime/enter.hpp"
+#include "runtime/last_words.hpp"
 #include "runtime/records.hpp"
 #include "runtime/sched_state.hpp"
 #include "runtime/scheduler.hpp"
@@ -19,6 +20,7 @@
 
 #include <cxxabi.h>
 
+#include <exception>
 #include <new>
 #include <utility>
 
@@ -107,17 +109,21 @@ void end_main(machine* m, goroutine* g) noexcept {
 }
 
 // As goroutine_main's, with the thread's own stack. False: it was unwound by exit(), whose object
-// is null, though the ABI has it caught by reference.
+// is null, though the ABI has it caught by reference. An exception gets here if a caller of run()
+// catches it.
 __attribute__((noinline, no_sanitize("null"))) bool run_main_task(goroutine* g,
                                                                   const detail::task_type& type,
-                                                                  void* callable) {
+                                                                  void* callable,
+                                                                  std::exception_ptr& error) {
   try {
-    type.run(callable);
-    return true;
+    platform::call_main(type.run, callable);
   } catch (const abi::__forced_unwind&) {
     exit_arrives(g);
     return false;
+  } catch (...) {
+    error = std::current_exception();
   }
+  return true;
 }
 
 // The main goroutine is gone, and run() does not return: its thread is nobody's any more.
@@ -144,15 +150,18 @@ void run_here(const detail::task_type& type, void* callable) {
     leave(m);
     throw std::bad_alloc();
   }
-  g->id = 1;
+  g->id = main_goroutine_id;
   begin_main(m, g);
   leave(m);
-  const bool has_returned = run_main_task(g, type, callable);
+  std::exception_ptr error;
+  const bool has_returned = run_main_task(g, type, callable, error);
   end_extra(g);
   enter();
   if (!has_returned) wait_for_ever(m);
   end_main(m, g);
   leave(m);
+  wait_for_last_words();
+  if (error != nullptr) std::rethrow_exception(std::move(error));
 }
 
 }  // namespace sley::rt

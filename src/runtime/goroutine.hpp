@@ -27,6 +27,8 @@ namespace sley::rt {
 // Values of goroutine_local variables, see goroutine_local.cpp in sync.
 struct local_values;
 
+inline constexpr std::uint64_t main_goroutine_id = 1;
+
 // What few goroutines have.
 struct goroutine_extra {
   std::string_view name() const noexcept { return {name_bytes, name_size}; }

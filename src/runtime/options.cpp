@@ -126,4 +126,11 @@ std::size_t stack_bytes_option() noexcept {
   return (bytes + page - 1) / page * page;
 }
 
+std::size_t main_stack_bytes(std::size_t default_bytes) noexcept {
+  constexpr std::size_t without_limit = std::size_t{64} << 20;
+  const std::size_t limit = platform::main_stack_bytes();
+  return std::clamp(limit == 0 ? without_limit : limit, default_bytes,
+                    parts::stack_pool::max_bytes);
+}
+
 }  // namespace sley::rt

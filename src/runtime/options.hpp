@@ -17,6 +17,10 @@ procs_setting procs_option() noexcept;
 // SLEY_STACK_SIZE, bytes or with a suffix K, M or G, rounded up to pages; default: 256 KiB.
 std::size_t stack_bytes_option() noexcept;
 
+// The main goroutine's stack: as large as main()'s (RLIMIT_STACK; 64 MiB if that is unlimited), and
+// no smaller than the default reservation.
+std::size_t main_stack_bytes(std::size_t default_bytes) noexcept;
+
 // SLEYDEBUG, settings as name=number with commas between; from Go's GODEBUG.
 struct debug_settings {
   std::int64_t schedtrace_ns = 0;      // schedtrace=N: a line about the scheduler every N ms

@@ -19,6 +19,9 @@
 #include "runtime/processor.hpp"
 #include "runtime/watch_sets.hpp"
 
+#include <unwind.h>
+
+#include <cstddef>
 #include <cstdint>
 
 namespace sley::rt {
@@ -29,8 +32,9 @@ struct sched_state {
   parts::wake_gate gate;
   parts::global_queue<goroutine, &goroutine::next> queue;
   parts::stack_pool stacks;
-  base::visit_order order;          // [stw] how thieves walk over the processors
-  processor* processors = nullptr;  // [const] once booted: an array of max_processors
+  std::size_t main_stack_bytes = 0;  // [const] once booted
+  base::visit_order order;           // [stw] how thieves walk over the processors
+  processor* processors = nullptr;   // [const] once booted: an array of max_processors
   // How many of them there are, and how many there ever were: those behind exist, but nobody holds
   // them. Changed while the world is stopped, so who holds a processor sees it stand still.
   base::published<std::uint32_t> procs;
@@ -77,7 +81,13 @@ struct sched_state {
   detail::atomic<std::uint32_t> thread_limit{10'000};  // relaxed: a fuse
   detail::atomic<std::uint32_t> lasting_threads;       // relaxed: a figure; 1 once it was used
 
-  parts::note main_done;  // wakes the thread in run() when the main goroutine has returned
+  // Wakes the thread in run(): when the main goroutine has returned, and for an exception that is
+  // about to leave it, see main_exception.cpp. The notes hand over what stands behind them.
+  parts::note main_done;
+  _Unwind_Exception* leaves_main = nullptr;
+  parts::note main_answer;       // wakes the main goroutine's thread then
+  bool is_main_caught = false;   // by a caller of run()
+  std::uintptr_t run_frame = 0;  // the stack pointers of the callers' frames are above it
   // All that keeps a deadlock from being one is threads that the runtime did not make: sysmon looks
   // again when one of them waits or ends. See DL-1 in deadlock.cpp.
   detail::atomic<bool> awaits_foreigners;  // [atomic DL-1]

@@ -187,10 +187,18 @@ void follow_automatic_procs() noexcept;                       // [sysmon]
 // ---- deadlock.cpp ----
 void look_for_deadlock() noexcept;  // [sysmon] does not return if there is one
 
+// ---- main_exception.cpp: an exception leaves the main goroutine ----
+// Returns if the caller of run() catches it; else it is reported and std::terminate() called.
+void end_unless_caught(_Unwind_Exception* exception) noexcept;
+// By the thread in run(): sleeps until the main goroutine has ended.
+void sleep_in_run() noexcept;
+
 // ---- fatal.cpp, dump.cpp ----
 // In the signal handler.
 void report_stack_overflow(void* address, void* stack_pointer) noexcept;
 void report_uncaught_exception(_Unwind_Exception* exception) noexcept;
+// std::terminate() has been called in a goroutine.
+void report_termination() noexcept;
 void dump_all(int fd) noexcept;      // every goroutine
 void install_dump_hooks() noexcept;  // at boot: fatal errors and SIGQUIT
 

@@ -123,6 +123,11 @@ void report_bare_stack() noexcept {
 bool bind_stack(machine* m, goroutine* g) noexcept {
   const std::size_t bytes = g->own_stack_bytes();
   parts::stack* s = bytes == 0 ? take_default(m->p) : sched.stacks.take_sized(bytes);
+  if (s == nullptr && g->id == main_goroutine_id) {
+    // It asked for no more than a default stack: the rest is what main() would have had.
+    g->extra->stack_bytes = 0;
+    s = take_default(m->p);
+  }
   if (s == nullptr) {
     wait_for_stack(g);
     return false;

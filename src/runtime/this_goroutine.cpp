@@ -5,13 +5,17 @@
 
 #include "platform/decisions.hpp"
 #include "runtime/enter.hpp"
+#include "runtime/last_words.hpp"
 #include "runtime/records.hpp"
 #include "runtime/sched_state.hpp"
 #include "runtime/scheduler.hpp"
 
+#include <cstdint>
+#include <exception>
 #include <memory>
 #include <new>
 #include <stdexcept>
+#include <utility>
 
 namespace sley {
 
@@ -90,23 +94,34 @@ namespace detail {
 
 namespace {
 
+// An exception gets here if a caller of run() catches it.
 struct main_task {
   const task_type* type;
   void* callable;
+  std::exception_ptr* error;
 
   void operator()() && {
-    type->run(callable);
+    try {
+      platform::call_main(type->run, callable);
+    } catch (...) {
+      *error = std::current_exception();
+      if (*error == nullptr) throw;  // no exception, but exit() unwinding the stack
+    }
     rt::current_machine()->main_returned = true;  // finish() wakes run() when all is counted
   }
 };
 
+// With a stack as main() has it: programs keep large arrays there.
 void start_main(const main_task& task) {
+  auto extra = std::make_unique<rt::goroutine_extra>();
   rt::machine* m = rt::enter();
   rt::goroutine* g = rt::take_record(m);
   if (g != nullptr) {
+    extra->stack_bytes = rt::sched.main_stack_bytes;
+    g->extra = extra.release();
     ::new (g->task) main_task(task);
     g->run = &run_task<main_task>;
-    g->id = 1;
+    g->id = rt::main_goroutine_id;
     rt::start(m, g);
   }
   rt::leave(m);
@@ -123,17 +138,21 @@ void run_main(const run_options& options, const task_type& type, void* callable)
   struct finisher {
     ~finisher() { rt::sched.in_run.give_back(); }
   } guard;
+  rt::sched.run_frame = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
   if (options.on_this_thread) {
     rt::run_here(type, callable);
     return;
   }
+  std::exception_ptr error;
   rt::sched.main_done.clear();
   using phase = rt::sched_state::run_phase;
   rt::sched.run.store_relaxed(phase::begins);  // published with the goroutine
-  start_main({&type, callable});
+  start_main({&type, callable, &error});
   phase seen = phase::begins;
   rt::sched.run.cas_acq_rel(seen, phase::waits, "MR-1");
-  rt::sched.main_done.sleep();
+  rt::sleep_in_run();
+  rt::wait_for_last_words();
+  if (error != nullptr) std::rethrow_exception(std::move(error));
 }
 
 }  // namespace detail

@@ -15,6 +15,7 @@
 #include "platform/os.hpp"
 #include "runtime/enter.hpp"
 #include "runtime/idle.hpp"
+#include "runtime/last_words.hpp"
 #include "runtime/lasting_thread.hpp"
 #include "runtime/records.hpp"
 #include "runtime/scheduler.hpp"
@@ -64,9 +65,7 @@ void machine_main(void* arg) {
 }
 
 [[noreturn]] void die_of_exhaustion() noexcept {
-  static detail::atomic<bool> is_dying;
-  bool expected = false;
-  if (!is_dying.cas_relaxed(expected, true)) platform::sleep_until_ns(never);  // one says it
+  begin_last_words();
   base::line_writer line;
   line.text("sley: program exceeds ").dec(std::uint64_t{sched.thread_limit.load_relaxed()});
   line.text("-thread limit\n").flush(2);

@@ -122,15 +122,6 @@ TEST(stack_overflow, on_whatever_thread_is_reported) {
   expect_report(run_child("recurses_after_parking"), default_kib());
 }
 
-CHILD_MAIN(recurses_in_main) {
-  return sley::run([] { return recurse(0) == 1 ? 3 : 4; });
-}
-
-TEST(stack_overflow, in_the_main_goroutine_is_reported) {
-  if (under_sanitizer) GTEST_SKIP() << "the sanitizers report it themselves";
-  expect_report(run_child("recurses_in_main"), default_kib());
-}
-
 // A frame larger than the guard may miss it; what must not happen is that it goes on in a
 // neighbour's stack. (Programs that have such frames are compiled with -fstack-clash-protection.)
 CHILD_MAIN(has_a_huge_frame) {

@@ -231,8 +231,8 @@ void throws_to_nobody() { throw 7; }
 
 TEST(context_death_test, the_hook_sees_an_exception_that_nobody_wants) {
   const auto dies = [] {
-    platform::set_uncaught_hook(
-        [](_Unwind_Exception*) noexcept { std::fputs("nobody wants it\n", stderr); });
+    platform::set_uncaught_hooks(
+        [](_Unwind_Exception*) noexcept { std::fputs("nobody wants it\n", stderr); }, nullptr);
     fiber f(&throws_to_nobody);
     f.resume();
   };

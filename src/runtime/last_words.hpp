@@ -1,0 +1,34 @@
+// The ends of the process that a report comes before: one caller at a time has them, and another
+// end does not cut the report off. From Go's dopanic, and from its main(), which waits while
+// panicking.
+//
+// A caller is a goroutine, wherever it runs, or a thread.
+#pragma once
+
+namespace sley::rt {
+
+// From now on the caller alone ends the process. Blocks the thread while another caller does. It
+// may be called again.
+void begin_last_words() noexcept;
+// The same for sysmon, which never waits. False: another caller ends the process.
+[[nodiscard]] bool try_begin_last_words() noexcept;
+// In a signal handler: sysmon is about to begin, and other callers wait for it.
+void announce_last_words() noexcept;
+// Nothing can go on any more, the caller that has begun included: the caller takes its place.
+void take_over_last_words() noexcept;
+// Whether the caller has begun.
+bool has_last_words() noexcept;
+// The report is complete. What remains is the program's own: a terminate handler. If that does not
+// end the process soon, other callers may.
+void complete_last_words() noexcept;
+
+// Before an end without a report: waits while another caller prints one, and ends the process. A
+// foreign thread.
+void wait_for_last_words() noexcept;
+
+// At boot: std::terminate(), exit() and quick_exit() as well.
+void install_last_words() noexcept;
+// In the child of a fork, where no other caller is left.
+void reset_last_words() noexcept;
+
+}  // namespace sley::rt
