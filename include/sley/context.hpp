@@ -163,9 +163,9 @@ context with_value(const context& parent, std::string_view key, T value) {
 // Calls f in a goroutine of its own when the context has ended, at once if it has already. Until
 // then, or until stop(), it holds the context.
 template <class F>
-  requires std::is_invocable_v<F&>
-context_callback after_func(const context& ctx, F f) {
-  auto shared = std::make_shared<F>(std::move(f));
+  requires std::is_invocable_v<std::decay_t<F>&>
+context_callback after_func(const context& ctx, F&& f) {
+  auto shared = std::make_shared<std::decay_t<F>>(std::forward<F>(f));
   return detail::call_after(ctx, [shared] { std::invoke(*shared); });
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <sley/context.hpp>
+#include <sley/detail/atomic.hpp>
 #include <sley/detail/config.hpp>
 #include <sley/detail/task_group.hpp>
 
@@ -29,7 +30,8 @@ class SLEY_API error_group {
   error_group(const error_group&) = delete;
   error_group& operator=(const error_group&) = delete;
   // If goroutines are still running, as when an exception comes between go() and wait(), it ends
-  // context() and parks until they have ended. What they throw is dropped.
+  // context() and parks until they have ended. What they throw then is dropped. An exception from
+  // before, which no wait() has thrown, is a line on stderr, unless the block is left by another.
   ~error_group();
 
   // Calls f() in a goroutine; what it returns is dropped. If an exception leaves it, and it is the
@@ -61,6 +63,8 @@ class SLEY_API error_group {
 
  private:
   detail::task_group group_;
+  detail::atomic<bool> is_asked_;  // relaxed: a note for the destructor
+  const int unwindings_ = detail::unwindings();
 };
 
 }  // namespace sley

@@ -141,14 +141,37 @@ struct future_access {
 
 }  // namespace detail
 
+namespace detail {
+
+// What a goroutine of async does. The callable is destroyed before the result is there.
+template <class R, class F>
+struct async_call {
+  using self_destroying_task = void;
+
+  std::shared_ptr<future_state<R>> state;
+  F call;
+
+  void call_and_destroy() {
+    const std::shared_ptr<future_state<R>> own = std::move(state);
+    std::destroy_at(&state);
+    own->run(call);
+  }
+};
+
+}  // namespace detail
+
 // Calls f(args...), decay-copied, in a goroutine of its own; the result or the exception comes out
-// of the future. Never parks. Any thread. Errors as go().
+// of the future. If the future is dropped and get() was not called, an exception is a line on
+// stderr. Never parks. Any thread. Errors as go().
 template <class F, class... Args>
 auto async(F&& f, Args&&... args) {
   using result = std::invoke_result_t<std::decay_t<F>, std::decay_t<Args>...>;
+  using bound = decltype(detail::bind_task(std::forward<F>(f), std::forward<Args>(args)...));
+  detail::check_not_null<std::decay_t<F>>(f);
   auto state = std::make_shared<detail::future_state<result>>();
-  go([state, call = detail::bind_task(std::forward<F>(f), std::forward<Args>(args)...)]() mutable {
-    state->run(call);
+  detail::spawn_made(nullptr, [&] {
+    return detail::async_call<result, bound>{
+        state, detail::bind_task(std::forward<F>(f), std::forward<Args>(args)...)};
   });
   return detail::future_access::make<result>(std::move(state));
 }

@@ -3,6 +3,7 @@
 
 #include <sley/detail/atomic.hpp>
 #include <sley/detail/config.hpp>
+#include <sley/detail/made_in_place.hpp>
 #include <sley/detail/wait_list.hpp>
 
 #include <cstdint>
@@ -64,7 +65,8 @@ class once_value_state {
  public:
   using result = std::invoke_result_t<F&>;
 
-  explicit once_value_state(F f) : function_(std::move(f)) {}
+  template <class G>
+  explicit once_value_state(G&& f) : function_(std::in_place, std::forward<G>(f)) {}
 
   decltype(auto) get() {
     call_once(flag_, [this] {
@@ -98,11 +100,11 @@ class once_value_state {
     try {
       if constexpr (std::is_void_v<result>) {
         std::invoke(*function_);
-        value_.emplace();
+        value_.make([] { return stored(); });
       } else if constexpr (std::is_reference_v<result>) {
-        value_.emplace(&std::invoke(*function_));
+        value_.make([this] { return std::addressof(std::invoke(*function_)); });
       } else {
-        value_.emplace(std::invoke(*function_));
+        value_.make([this]() -> result { return std::invoke(*function_); });
       }
     } catch (...) {
       error_ = std::current_exception();
@@ -112,7 +114,7 @@ class once_value_state {
 
   once_flag flag_;
   std::optional<F> function_;
-  std::optional<stored> value_;
+  made_in_place<stored> value_;
   std::exception_ptr error_;
 };
 
@@ -131,6 +133,11 @@ class once_function {
   decltype(auto) operator()() const { return state_->get(); }
 
  private:
+  template <class G>
+  friend once_function<std::decay_t<G>> once_value(G&& f);
+  explicit once_function(std::shared_ptr<detail::once_value_state<F>> state) noexcept
+      : state_(std::move(state)) {}
+
   std::shared_ptr<detail::once_value_state<F>> state_;
 };
 
@@ -138,7 +145,9 @@ class once_function {
 // f that returns nothing it is Go's sync.OnceFunc, else sync.OnceValue.
 template <class F>
 once_function<std::decay_t<F>> once_value(F&& f) {
-  return once_function<std::decay_t<F>>(std::forward<F>(f));
+  using function = std::decay_t<F>;
+  return once_function<function>(
+      std::make_shared<detail::once_value_state<function>>(std::forward<F>(f)));
 }
 
 }  // namespace sley

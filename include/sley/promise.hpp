@@ -90,7 +90,8 @@ struct call_signature<R (C::*)(Args...) const noexcept> : std::type_identity<R(A
 
 // As std::promise: the future that get_future() returns gets what set_value() or set_exception()
 // brings, once. Any thread may bring it; nothing parks. std::future_error: no_state after it was
-// moved from, future_already_retrieved, promise_already_satisfied; and a promise that is destroyed
+// moved from, future_already_retrieved, promise_already_satisfied; std::invalid_argument for a null
+// exception, which is not brought; and a promise that is destroyed
 // before leaves broken_promise to its future. If copying the value throws, nothing was brought.
 // There are no set_value_at_thread_exit and set_exception_at_thread_exit: goroutines have no such
 // end of a thread.

@@ -11,6 +11,7 @@
 #include <functional>
 #include <memory>
 #include <new>
+#include <type_traits>
 #include <utility>
 
 namespace sley {
@@ -24,14 +25,18 @@ struct function_timer;
 // What a function timer calls, any number of times. It travels inside the timer's own record.
 struct timer_call {
   std::size_t size;
-  void (*move)(void* to, void* from);
+  void (*make)(void* to, void* from);  // from what after_func() was given
   void (*call)(void* self);
   void (*destroy)(void* self) noexcept;
 };
 
-template <class F>
+template <class F, class Given>
 inline constexpr timer_call timer_call_of{
-    sizeof(F), [](void* to, void* from) { ::new (to) F(std::move(*static_cast<F*>(from))); },
+    sizeof(F),
+    [](void* to, void* from) {
+      using given = std::remove_reference_t<Given>;
+      ::new (to) F(std::forward<Given>(*static_cast<given*>(from)));
+    },
     [](void* self) { static_cast<void>(std::invoke(*static_cast<F*>(self))); },
     [](void* self) noexcept { static_cast<F*>(self)->~F(); }};
 
@@ -40,7 +45,7 @@ class SLEY_API timer_ref {
  public:
   // A timer with a channel, armed for `delay_ns` from now and then every `period_ns` (0: once).
   timer_ref(std::int64_t delay_ns, std::int64_t period_ns);
-  // A timer that calls the callable, which is moved from, in a goroutine of its own.
+  // A timer that calls a copy of the callable in a goroutine of its own.
   timer_ref(std::int64_t delay_ns, const timer_call& type, void* callable);
   timer_ref(timer_ref&& other) noexcept
       : channel_(std::move(other.channel_)), function_(std::exchange(other.function_, nullptr)) {}
@@ -95,7 +100,7 @@ class timer {
 
  private:
   template <class F>
-  friend timer after_func(time_span d, F f);
+  friend timer after_func(time_span d, F&& f);
   explicit timer(detail::timer_ref ref) : ref_(std::move(ref)) {}
 
   detail::timer_ref ref_;
@@ -104,11 +109,15 @@ class timer {
 // Calls f in a goroutine of its own, d from now. stop() on the timer that is returned says whether
 // it kept f from being started; dropping the timer does not. From Go's time.AfterFunc.
 template <class F>
-timer after_func(time_span d, F f) {
-  if constexpr (alignof(F) > alignof(std::max_align_t)) {
-    return after_func(d, [f = std::make_unique<F>(std::move(f))] { std::invoke(*f); });
+timer after_func(time_span d, F&& f) {
+  using callable = std::decay_t<F>;
+  if constexpr (alignof(callable) > alignof(std::max_align_t)) {
+    return after_func(d, [f = std::make_unique<callable>(std::forward<F>(f))] { std::invoke(*f); });
+  } else if constexpr (!std::is_object_v<std::remove_reference_t<F>>) {
+    return after_func(d, callable(f));  // a function has no address that can be kept as void*
   } else {
-    return timer(detail::timer_ref(d.count(), detail::timer_call_of<F>, &f));
+    auto* given = const_cast<void*>(static_cast<const void*>(std::addressof(f)));
+    return timer(detail::timer_ref(d.count(), detail::timer_call_of<callable, F>, given));
   }
 }
 

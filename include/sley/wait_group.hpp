@@ -47,7 +47,8 @@ class SLEY_API wait_group {
     detail::check_not_null<std::decay_t<F>>(f);
     add(1);
     try {
-      detail::spawn_task(nullptr, detail::counted_call<std::decay_t<F>>{this, std::forward<F>(f)});
+      detail::spawn_made(
+          nullptr, [&] { return detail::counted_call<std::decay_t<F>>{this, std::forward<F>(f)}; });
     } catch (...) {
       done();
       throw;

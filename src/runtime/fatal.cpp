@@ -149,7 +149,7 @@ void report_lost(const std::exception_ptr& error, std::uint64_t goroutine,
   try {
     std::rethrow_exception(error);
   } catch (const std::exception& e) {
-    line.text(": ").text(rt::name_of_type(&typeid(e), storage)).text(": ").text(e.what());
+    line.text(": ").text(rt::name_of_type(&typeid(e), storage)).text(": ").shown(e.what());
   } catch (...) {
     line.text(": ").text(rt::name_of_type(abi::__cxa_current_exception_type(), storage));
   }

@@ -79,12 +79,12 @@ namespace detail {
 // One reference is the handle's, one the armed timer's, which goes on to the goroutine that it
 // starts. The callable stands behind it, in one piece of memory.
 struct alignas(std::max_align_t) function_timer : rt::timer {
-  // Moves from the callable. Throws std::bad_alloc, and what its move throws.
+  // Throws std::bad_alloc, and what copying the callable throws.
   static function_timer* make(const timer_call& type, void* callable) {
     void* place = ::operator new(sizeof(function_timer) + type.size);
     auto* t = ::new (place) function_timer(type);
     try {
-      type.move(t->callable(), callable);
+      type.make(t->callable(), callable);
     } catch (...) {
       t->~function_timer();
       ::operator delete(place);

@@ -3,6 +3,8 @@
 
 #include <sley/detail/atomic.hpp>
 #include <sley/detail/config.hpp>
+#include <sley/detail/lost_exception.hpp>
+#include <sley/detail/made_in_place.hpp>
 #include <sley/detail/wait_list.hpp>
 
 #include <cstdint>
@@ -10,9 +12,13 @@
 #include <functional>
 #include <future>
 #include <memory>
-#include <optional>
+#include <stdexcept>
 #include <type_traits>
 #include <utility>
+
+namespace sley::this_goroutine {
+SLEY_API std::uint64_t id() noexcept;
+}
 
 namespace sley::detail {
 
@@ -53,12 +59,21 @@ struct future_state {
       std::is_void_v<R>, char,
       std::conditional_t<std::is_reference_v<R>, std::remove_reference_t<R>*, R>>;
 
+  ~future_state() {
+    if (error && is_thrown_by_call_ && !is_asked_.load_relaxed()) {
+      report_lost(error, ran_in_, "its future was dropped without get()");
+    }
+  }
+
   // The result of call(), which is destroyed before the result is there.
   template <class F>
   void run(F& call) {
     const setter guard{this};
-    auto local = std::move(call);
-    produce([&]() -> R { return std::invoke(std::move(local)); });
+    struct destroyer {
+      F& call;
+      ~destroyer() { call.~F(); }
+    } const end{call};
+    produce([&]() -> R { return std::invoke(std::move(call)); });
   }
 
   // The result of call(), which stays.
@@ -73,7 +88,7 @@ struct future_state {
   void set_value(Args&&... args) {
     claim();
     try {
-      value.emplace(std::forward<Args>(args)...);
+      value.make([&] { return stored(std::forward<Args>(args)...); });
     } catch (...) {
       done.unclaim();
       throw;
@@ -81,6 +96,7 @@ struct future_state {
     done.set();
   }
   void set_error(std::exception_ptr e) {
+    if (e == nullptr) throw std::invalid_argument("sley::promise: the exception is null");
     claim();
     error = std::move(e);
     done.set();
@@ -92,6 +108,7 @@ struct future_state {
   // The value, or the exception thrown.
   stored& result() {
     done.wait();
+    is_asked_.store_relaxed(true);
     if (error) std::rethrow_exception(error);
     return *value;
   }
@@ -104,7 +121,7 @@ struct future_state {
   }
 
   one_shot done;
-  std::optional<stored> value;
+  made_in_place<stored> value;
   std::exception_ptr error;
 
  private:
@@ -122,17 +139,25 @@ struct future_state {
     try {
       if constexpr (std::is_void_v<R>) {
         call();
-        value.emplace();
+        value.make([] { return stored(); });
       } else if constexpr (std::is_reference_v<R>) {
-        value.emplace(&call());
+        value.make([&] { return std::addressof(call()); });
       } else {
-        value.emplace(call());
+        value.make(call);
       }
     } catch (...) {
       error = std::current_exception();
       if (!error) throw;  // no exception, but exit() unwinding the stack
+      is_thrown_by_call_ = true;
+      ran_in_ = this_goroutine::id();
     }
   }
+
+  // An exception of a call is reported if nothing has asked for it when the state goes. What a
+  // promise brings is not: the function that brings it has it in hand.
+  bool is_thrown_by_call_ = false;  // [with error]
+  std::uint64_t ran_in_ = 0;        // [with error] the goroutine; 0: a thread
+  atomic<bool> is_asked_;           // relaxed: the last reference orders it
 };
 
 }  // namespace sley::detail

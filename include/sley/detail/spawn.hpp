@@ -109,16 +109,18 @@ auto bind_task(F&& f, Args&&... args) {
   }
 }
 
-// Makes a goroutine that runs the callable, which is moved from.
-template <class Callable>
-  requires(!std::is_reference_v<Callable>)
-SLEY_ALWAYS_INLINE void spawn_task(const go_options* options, Callable&& callable) {
+// Makes a goroutine that runs what make() returns. A large callable is made where it stays, and is
+// on no stack on the way there.
+template <class Make>
+SLEY_ALWAYS_INLINE void spawn_made(const go_options* options, const Make& make) {
+  using Callable = std::invoke_result_t<const Make&>;
+  static_assert(!std::is_reference_v<Callable>);
   if constexpr (fits_in_record<Callable>) {
     union holder {
       Callable value;
-      explicit holder(Callable&& c) : value(std::move(c)) {}
+      explicit holder(const Make& m) : value(m()) {}
       ~holder() {}
-    } held(std::move(callable));
+    } held(make);
     try {
       spawn(task_type_of<Callable>, &held.value, options);
     } catch (...) {
@@ -126,7 +128,7 @@ SLEY_ALWAYS_INLINE void spawn_task(const go_options* options, Callable&& callabl
       throw;
     }
   } else {
-    boxed_task<Callable> box{::new Callable(std::move(callable))};
+    boxed_task<Callable> box{::new Callable(make())};
     try {
       spawn(task_type_of<boxed_task<Callable>>, &box, options);
     } catch (...) {
@@ -142,7 +144,7 @@ SLEY_ALWAYS_INLINE void spawn_call(const go_options* options, F&& f, Args&&... a
                 "sley::go: the callable cannot be called with these arguments, which are copied "
                 "and passed as rvalues, as std::thread does");
   check_not_null<std::decay_t<F>>(f);
-  spawn_task(options, bind_task(std::forward<F>(f), std::forward<Args>(args)...));
+  spawn_made(options, [&] { return bind_task(std::forward<F>(f), std::forward<Args>(args)...); });
 }
 
 }  // namespace sley::detail

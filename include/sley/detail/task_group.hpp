@@ -83,7 +83,7 @@ class SLEY_API task_group {
   template <class F>
   void start(F&& f) {
     try {
-      spawn_task(nullptr, member_call<std::decay_t<F>>{this, std::forward<F>(f)});
+      spawn_made(nullptr, [&] { return member_call<std::decay_t<F>>{this, std::forward<F>(f)}; });
     } catch (...) {
       finish();
       throw;
