@@ -67,15 +67,15 @@ class condition_variable {
 
  private:
   bool wait_until_ns(lock_type& lock, std::int64_t deadline_ns) {
-    detail::check_owns_lock(lock.owns_lock());
     return condition_.wait(lock, deadline_ns, lock.mutex());
   }
 
   detail::condition condition_;
 };
 
-// As std::condition_variable_any: the same with any lock, and waiting that a stop request ends. All
-// else is as above, but those who wait at the same time may have different locks.
+// As std::condition_variable_any: the same with any lock, and waiting that a stop request ends. A
+// lock that has owns_lock() must be held, or std::logic_error is thrown. All else is as above, but
+// goroutines that wait at the same time may have different locks.
 class condition_variable_any {
  public:
   condition_variable_any() noexcept = default;

@@ -20,8 +20,9 @@ class timed_waiter;
 // A lock that parks a goroutine and blocks a foreign thread. Meets the standard's TimedMutex
 // requirements (works in std::lock_guard, std::unique_lock and std::scoped_lock). Not recursive. It
 // is unlocked by the goroutine (or foreign thread) that locked it; what one may take and another
-// give back is a binary_semaphore. That another one unlocks it, and destroying it while it is held
-// or waited for, are errors, which debug builds report.
+// give back is a binary_semaphore. That another one unlocks it, that the goroutine which holds it
+// waits for it, and destroying it while it is held or waited for, are errors, which debug builds
+// report: of locking it twice they name both places. The forms that try just fail then.
 //
 // Waiters are served in order, but a running goroutine may overtake one that has been woken and
 // does not run yet, which is many times faster. One that has waited for more than a millisecond is

@@ -23,8 +23,9 @@ namespace sley {
 //
 // A lock, shared or exclusive, is unlocked by the goroutine (or foreign thread) that locked it.
 // Unlocking what is not locked is a fatal error, as in Go. It must not be destroyed while it is
-// locked or a call is under way. Debug builds report that, and who unlocks what only others have
-// locked.
+// locked or a call is under way. Debug builds report that, unlocking what only others have locked,
+// and lock() and lock_shared() by a goroutine that holds it, with both places. The forms that try
+// do not wait for ever, and just fail.
 //
 // Where writers are rare, readers leave their marks in slots of the processor that they run on, and
 // do not write to the lock itself; the next writer looks at the slots of all processors. From BRAVO
@@ -36,7 +37,10 @@ class SLEY_API shared_mutex {
   shared_mutex& operator=(const shared_mutex&) = delete;
   ~shared_mutex();
 
-  void lock() { lock_until_ns(detail::no_deadline); }
+  void lock() {
+    if constexpr (detail::checks_lock_owners) check_not_held();
+    lock_until_ns(detail::no_deadline);
+  }
   // Never parks.
   bool try_lock() noexcept;
   // Park at most so long. std::bad_alloc without memory for a timer.
@@ -54,6 +58,7 @@ class SLEY_API shared_mutex {
   void unlock() noexcept;
 
   void lock_shared() {
+    if constexpr (detail::checks_lock_owners) check_not_held();
     if (!try_lock_shared()) lock_shared_slow(detail::no_deadline);
   }
   // Never parks. Fails if a writer has the lock or waits for it.
@@ -79,6 +84,8 @@ class SLEY_API shared_mutex {
   static constexpr std::uint64_t reader = 8;
 
   struct turn;
+
+  void check_not_held() const noexcept;
 
   std::uintptr_t mark() const noexcept { return reinterpret_cast<std::uintptr_t>(this); }
   bool enter_slot() noexcept;

@@ -2,15 +2,24 @@
 
 #include "base/check.hpp"
 #include "sync/caller.hpp"
+#include "sync/misuse.hpp"
 
 namespace sley::detail {
 
-void noted_owner::enter() noexcept { who_.store_relaxed(sync::caller()); }
+void noted_owner::enter() noexcept {
+  where_ = sync::calling_place();
+  who_.store_relaxed(sync::caller());
+}
 
 void noted_owner::leave(const char* message) noexcept {
   const void* who = who_.load_relaxed();
   if (who != nullptr && who != sync::caller()) base::fatal(message);
   who_.store_relaxed(nullptr);
+}
+
+void noted_owner::check_not_caller(const char* message) const noexcept {
+  const void* who = who_.load_relaxed();
+  if (who != nullptr && who == sync::caller()) sync::locked_twice(message, where_);
 }
 
 }  // namespace sley::detail

@@ -2,7 +2,10 @@
 
 #include <sley/goroutine_local.hpp>
 
+#include "base/print.hpp"
 #include "base/published.hpp"
+#include "runtime/last_words.hpp"
+#include "runtime/place_text.hpp"
 #include "runtime/sched_state.hpp"
 
 #include <algorithm>
@@ -15,10 +18,15 @@ namespace sley::sync {
 
 namespace {
 
+struct shared_lock_note {
+  const shared_mutex* mutex;
+  detail::call_place where;
+};
+
 // Of one goroutine. As it ends, what it has is kept until all its other goroutine_local variables
 // have been destroyed once, for these may unlock something.
 struct shared_locks {
-  std::vector<const shared_mutex*> all;
+  std::vector<shared_lock_note> all;
   bool is_second = false;
   ~shared_locks();
 };
@@ -52,14 +60,38 @@ void destroyed_in_use(const char* message) noexcept {
   if (!rt::sched.gate.is_paused()) base::fatal(message);
 }
 
-void add_shared_lock(const shared_mutex* m) noexcept { mine().all.push_back(m); }
+detail::call_place calling_place() noexcept {
+  detail::call_place here;
+  rt::collect_place(here.frames);
+  return here;
+}
+
+void locked_twice(const char* message, const detail::call_place& first) noexcept {
+  rt::begin_last_words();
+  const detail::call_place again = calling_place();
+  base::line_writer line;
+  line.text(message).text(": first in ");
+  rt::append_place(line, first.frames);
+  line.text(", again in ");
+  rt::append_place(line, again.frames);
+  base::fatal(line.view());
+}
+
+void add_shared_lock(const shared_mutex* m) noexcept { mine().all.push_back({m, calling_place()}); }
 
 void remove_shared_lock(const shared_mutex* m) noexcept {
-  std::vector<const shared_mutex*>& locks = mine().all;
-  const auto place = std::find(locks.rbegin(), locks.rend(), m);
+  std::vector<shared_lock_note>& locks = mine().all;
+  const auto place = std::find_if(locks.rbegin(), locks.rend(),
+                                  [m](const shared_lock_note& note) { return note.mutex == m; });
   if (place == locks.rend())
     base::fatal("sley: a shared_mutex is unlocked (shared) by one that has not locked it");
   locks.erase(std::next(place).base());
+}
+
+void check_no_shared_lock(const shared_mutex* m, const char* message) noexcept {
+  for (const shared_lock_note& note : mine().all) {
+    if (note.mutex == m) locked_twice(message, note.where);
+  }
 }
 
 }  // namespace sley::sync

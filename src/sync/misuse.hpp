@@ -1,6 +1,8 @@
 // Misuse that only builds with debug checks look for, and what ends the program then.
 #pragma once
 
+#include <sley/detail/lock_owner.hpp>
+
 #include "base/check.hpp"
 
 namespace sley {
@@ -13,9 +15,17 @@ namespace sley::sync {
 // program that ends destroys its static objects under them.
 void destroyed_in_use(const char* message) noexcept;
 
+// Where the caller is.
+detail::call_place calling_place() noexcept;
+// The caller is about to wait for a lock that it has taken at `first`: a fatal error that names
+// both places.
+[[noreturn]] void locked_twice(const char* message, const detail::call_place& first) noexcept;
+
 // Which locks the calling goroutine, or foreign thread, holds shared. Nobody else may unlock them.
 void add_shared_lock(const shared_mutex* m) noexcept;
 void remove_shared_lock(const shared_mutex* m) noexcept;
+// That the caller holds it shared is a fatal error, as locked_twice().
+void check_no_shared_lock(const shared_mutex* m, const char* message) noexcept;
 
 inline void note_shared_lock(const shared_mutex* m) noexcept {
   if constexpr (base::debug_checks) add_shared_lock(m);

@@ -35,6 +35,9 @@ struct mutex::attempt {
 enum class mutex::outcome { again, has_it, too_late };
 
 bool mutex::lock_slow(std::int64_t deadline_ns) {
+  if (deadline_ns == detail::no_deadline) {
+    owner_.check_not_caller("sley: a mutex is locked by the goroutine that has locked it already");
+  }
   rt::enter();
   attempt a{.deadline_ns = deadline_ns};
   outcome result = spin(a) || take(a) ? outcome::has_it : outcome::again;

@@ -57,6 +57,16 @@ shared_mutex::~shared_mutex() {
   }
 }
 
+void shared_mutex::check_not_held() const noexcept {
+  owner_.check_not_caller(
+      "sley: a shared_mutex is locked by the goroutine that has locked it already");
+  if constexpr (base::debug_checks) {
+    sync::check_no_shared_lock(
+        this,
+        "sley: a shared_mutex is locked by the goroutine that has locked it (shared) already");
+  }
+}
+
 // ---- readers ----
 
 bool shared_mutex::try_lock_shared() noexcept {

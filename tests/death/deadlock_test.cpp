@@ -127,7 +127,9 @@ constexpr way_to_wait ways[] = {
     {"sync.Mutex.Lock",
      [] {
        sley::mutex m;
-       m.lock();
+       sley::wait_group other;
+       other.go([&m] { m.lock(); });
+       other.wait();
        m.lock();
      }},
     {"sync.WaitGroup.Wait",
@@ -390,7 +392,7 @@ CHILD_MAIN(a_foreign_main_waits_beside_goroutines) {
   const chan<int> never;
   for (int i = 0; i < 3; ++i) sley::go([never] { never.send(1); });
   sley::mutex m;
-  m.lock();
+  std::thread([&m] { m.lock(); }).join();
   say_when();
   m.lock();
   return 3;

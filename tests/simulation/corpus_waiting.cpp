@@ -276,11 +276,15 @@ void broken_promise() {
   check(result.get() == 1, "the result comes");
 }
 
+// Builds with checks know of one upgrade already that it waits for itself.
+constexpr failure of_an_upgrade =
+    sley::detail::checks_lock_owners ? failure::fatal : failure::deadlock;
+
 constexpr program programs[] = {
     {"opposite_orders", failure::deadlock, opposite_orders<false>, opposite_orders<true>},
     {"dining_philosophers", failure::deadlock, dining_philosophers<false>,
      dining_philosophers<true>, false},
-    {"two_upgrades", failure::deadlock, two_upgrades<false>, two_upgrades<true>},
+    {"two_upgrades", of_an_upgrade, two_upgrades<false>, two_upgrades<true>},
     {"lost_wake_up", failure::deadlock, lost_wake_up<false>, lost_wake_up<true>},
     {"missed_signal", failure::deadlock, missed_signal<false>, missed_signal<true>},
     {"wrong_one_woken", failure::deadlock, wrong_one_woken<false>, wrong_one_woken<true>, false},

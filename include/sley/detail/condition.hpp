@@ -13,6 +13,8 @@
 
 namespace sley::detail {
 
+SLEY_API void check_owns_lock(bool owns_lock);
+
 // A waiter gets in line before it lets go of the lock, so every notification that comes after that
 // finds it.
 class SLEY_API condition {
@@ -29,6 +31,7 @@ class SLEY_API condition {
   // the same time must name the same.
   template <class Lock>
   bool wait(Lock& lock, std::int64_t deadline_ns, const void* mutex = nullptr) {
+    check_owned(lock);
     const auto unlock = [](void* arg) noexcept {
       static_cast<Lock*>(arg)->unlock();
       return true;
@@ -42,6 +45,7 @@ class SLEY_API condition {
   // line, for the line's lock orders our look after that request or the request's after us.
   template <class Lock>
   bool wait_unless(Lock& lock, std::int64_t deadline_ns, const std::stop_token& stop) {
+    check_owned(lock);
     struct waiting {
       Lock& lock;
       const std::stop_token& stop;
@@ -59,6 +63,15 @@ class SLEY_API condition {
   }
 
  private:
+  // std::logic_error if the lock knows that it is not held. One that does not know, such as a
+  // mutex, says so when it is unlocked.
+  template <class Lock>
+  static void check_owned(const Lock& lock) {
+    if constexpr (requires { static_cast<bool>(lock.owns_lock()); }) {
+      check_owns_lock(lock.owns_lock());
+    }
+  }
+
   // Once in line calls unlock(lock), and waits if that returns true. std::logic_error and
   // std::bad_alloc come before.
   bool wait_until(std::int64_t deadline_ns, const void* mutex, bool (*unlock)(void* lock) noexcept,
@@ -74,8 +87,6 @@ class SLEY_API condition {
   wait_list waiters_;
   const void* mutex_ = nullptr;  // [lock: of waiters_] of those who wait
 };
-
-SLEY_API void check_owns_lock(bool owns_lock);
 
 // What a wait until t is to report. Not a timeout if t's clock has been set back meanwhile.
 template <class Clock, class Duration>

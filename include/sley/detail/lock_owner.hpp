@@ -1,33 +1,49 @@
-// Who holds a lock, in builds with debug checks: nobody else may unlock it. Nothing in others.
+// The holder of a lock, and where it has taken the lock, in builds with debug checks: no other
+// caller may unlock it, and the holder may not wait for it. Nothing in other builds.
 #pragma once
 
 #include <sley/detail/atomic.hpp>
 #include <sley/detail/config.hpp>
 
+#include <cstdint>
+
 namespace sley::detail {
+
+// A place in the program: return addresses, innermost first, and zeros behind them.
+struct call_place {
+  static constexpr int most_frames = 10;
+  std::uintptr_t frames[most_frames] = {};
+};
 
 class SLEY_API noted_owner {
  public:
   // The caller has the lock from now on.
   void enter() noexcept;
-  // The caller is about to unlock it. If somebody else has it, that is a fatal error with this
-  // message; that nobody has it is for the lock to say.
+  // The caller is about to unlock it. If another caller has it, that is a fatal error with this
+  // message. The lock itself says that it is not locked at all.
   void leave(const char* message) noexcept;
+  // The caller is about to wait for the lock without a limit. That it has it is a fatal error with
+  // this message, which names both places.
+  void check_not_caller(const char* message) const noexcept;
 
  private:
-  // Relaxed: who holds the lock has written it, and others do not find themselves there.
+  // Relaxed: the holder has written it, and other callers do not find themselves there.
   atomic<const void*> who_;
+  call_place where_;  // [the holder]
 };
 
 struct unknown_owner {
   static void enter() noexcept {}
   static void leave(const char*) noexcept {}
+  static void check_not_caller(const char*) noexcept {}
 };
 
 #ifdef SLEY_DEBUG_CHECKS
 using lock_owner = noted_owner;
+inline constexpr bool checks_lock_owners = true;
 #else
 using lock_owner = unknown_owner;
+inline constexpr bool checks_lock_owners = false;
 #endif
 
 }  // namespace sley::detail
