@@ -1,9 +1,11 @@
 // Aim: options and seeds that are none are refused with a clear error, and what a check says is
 // taken as it is. Method: extremes, without the library in use otherwise.
+#include <sley/sley.hpp>
 #include <sley/testing.hpp>
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cstdint>
 #include <cstdlib>
 #include <limits>
@@ -83,6 +85,15 @@ TEST(hostile, the_longest_times_are_times) {
                        .patience = std::chrono::seconds::max()},
                       [] {})
                   .is_clean());
+}
+
+TEST(hostile, the_longest_grace_lets_goroutines_end_and_finds_a_leak) {
+  const sley::testing::options o = {
+      .schedules = 1, .grace = std::chrono::hours::max(), .patience = std::chrono::hours::max()};
+  const auto ends = explore(
+      o, [] { sley::go([] { sley::this_goroutine::sleep_for(std::chrono::years(100)); }); });
+  EXPECT_TRUE(ends.is_clean()) << ends.to_string();
+  EXPECT_EQ(explore(o, [] { sley::go([] { sley::block_forever(); }); }).kind, failure::leak);
 }
 
 TEST(hostile, checks_may_say_anything) {
