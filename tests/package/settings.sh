@@ -70,6 +70,50 @@ if built libsley.a; then
   check_form a
 fi
 
+# Every setting of a program against every setting of a library, of which one file is enough here.
+declare -A flags=([plain]="" [address]=-fsanitize=address [thread]=-fsanitize=thread
+  [GLIBCXX_DEBUG]=-D_GLIBCXX_DEBUG [CXX11_ABI]=-D_GLIBCXX_USE_CXX11_ABI=0
+  [SLEY_DEBUG_CHECKS]=-DSLEY_DEBUG_CHECKS=1 [SLEY_CHAOS]=-DSLEY_CHAOS=1
+  [SLEY_SIMULATION]=-DSLEY_SIMULATION=1)
+sources=$here/../..
+echo '#include <sley/detail/config.hpp>
+int main() {}' >"$scratch/program.cpp"
+echo '#include <sley/detail/config.hpp>' >"$scratch/other.cpp"
+for setting in "${!flags[@]}"; do
+  compiler=("$cxx" -std=c++20 "-I$sources/include" ${flags[$setting]:+"${flags[$setting]}"} -c)
+  "${compiler[@]}" -DSLEY_LIBRARY=1 "$sources/src/base/link_check.cpp" -o "$scratch/library-$setting.o"
+  "${compiler[@]}" "$scratch/program.cpp" -o "$scratch/program-$setting.o"
+  "${compiler[@]}" "$scratch/other.cpp" -o "$scratch/other-$setting.o"
+done
+
+link_files() {  # setting of the link, files...
+  local setting=$1
+  shift
+  "$cxx" ${flags[$setting]:+"${flags[$setting]}"} "$@" -o "$scratch/program" >"$scratch/link.log" 2>&1
+}
+
+for setting in "${!flags[@]}"; do
+  for of_library in "${!flags[@]}"; do
+    if link_files "$setting" "$scratch/program-$setting.o" "$scratch/library-$of_library.o"; then
+      [[ $setting == "$of_library" ]] || fail "$setting links with $of_library"
+    else
+      [[ $setting != "$of_library" ]] || fail "$setting does not link with itself"
+      for differs in "$setting" "$of_library"; do
+        [[ $differs == plain ]] || grep -q "link_check::a_program_.*$differs" "$scratch/link.log" \
+          || fail "$setting with $of_library: no word of $differs"
+      done
+    fi
+  done
+done
+echo "ok: every setting against every other one"
+
+# A file that is not sanitized, in a program and with a library that are.
+for setting in address thread; do
+  link_files $setting "$scratch/program-plain.o" "$scratch/other-$setting.o" \
+    "$scratch/library-$setting.o" || { cat "$scratch/link.log"; fail "one file without $setting"; }
+done
+echo "ok: files without a sanitizer in a program with one"
+
 # The library of the simulation has the settings of the others, and one of its own.
 testing=$prefix/$libdir/libsley-testing.a
 if [[ -e $testing ]]; then

@@ -44,7 +44,13 @@
 
 namespace sley::link_check {
 
-SLEY_SAME_SETTING(a_program_with_headers_of_sley_0_1_needs_a_library_of_sley_0_1)
+// Before 1.0 a minor version may break.
+#define SLEY_SAME_VERSION(major, minor) SLEY_SAME_VERSION_NUMBERS(major, minor)
+#define SLEY_SAME_VERSION_NUMBERS(major, minor) \
+  SLEY_SAME_SETTING(a_program_with_headers_of_sley_##major##_##minor##_needs_its_library)
+SLEY_SAME_VERSION(SLEY_VERSION_MAJOR, SLEY_VERSION_MINOR)
+#undef SLEY_SAME_VERSION
+#undef SLEY_SAME_VERSION_NUMBERS
 
 #ifdef _LIBCPP_VERSION
 SLEY_SAME_SETTING(a_program_on_libcxx_needs_a_sley_library_on_libcxx)
