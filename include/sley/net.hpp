@@ -103,6 +103,10 @@ class SLEY_API stream : public detail::byte_object {
   // Half closes: the peer reads the end, and can go on to write.
   void shutdown_write() const;
   void shutdown_write(std::error_code& error) const noexcept;
+  // As close(), but the peer of a TCP connection reads std::errc::connection_reset instead of the
+  // end. Bytes that the system has not sent yet are thrown away. May be called while others use the
+  // stream. SO_LINGER of socket(7).
+  void abort() noexcept;
   endpoint local() const;  // throws std::system_error
   endpoint local(std::error_code& error) const noexcept;
   endpoint remote() const;  // throws std::system_error

@@ -171,6 +171,8 @@ class SLEY_API tls_stream {
   // Announces the end, unless somebody is writing, takes at most 5 s for that, as Go, and closes.
   void close();
   void close(std::error_code& error) noexcept;
+  // Closes without announcing the end, as stream::abort(): the peer sees that something is missing.
+  void abort() noexcept;
 
   bool is_open() const noexcept;
   int native_handle() const noexcept;  // of the socket

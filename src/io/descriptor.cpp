@@ -19,25 +19,6 @@ std::error_code error_of(rt::io_result result) noexcept {
 
 namespace {
 
-// A call that needs no turn, on what can't be waited for.
-template <class Call>
-std::size_t use(rt::watched* w, const Call& call, std::error_code& error) noexcept {
-  error.clear();
-  if (refuse(w, error)) return 0;
-  rt::enter();
-  const bool is_open = rt::begin_use(w);
-  rt::leave();
-  if (!is_open) {
-    error = error_of(rt::io_result::closed);
-    return 0;
-  }
-  const long n = attempt_uninterrupted(call, w->fd);
-  rt::enter();
-  rt::end_use(w);
-  rt::leave();
-  return is_success(n, error) ? static_cast<std::size_t>(n) : 0;
-}
-
 // The last time of the clock is rt::never.
 void set_deadline(rt::watched* w, direction d, instant when) {
   if (w == nullptr) return;

@@ -123,6 +123,25 @@ inline bool refuse(const rt::watched* w, std::error_code& error) noexcept {
   return w == nullptr;
 }
 
+// A call that waits for no event and needs no turn: the descriptor stays open meanwhile.
+template <class Call>
+std::size_t use(rt::watched* w, const Call& call, std::error_code& error) noexcept {
+  error.clear();
+  if (refuse(w, error)) return 0;
+  rt::enter();
+  const bool is_open = rt::begin_use(w);
+  rt::leave();
+  if (!is_open) {
+    error = error_of(rt::io_result::closed);
+    return 0;
+  }
+  const long n = attempt_uninterrupted(call, w->fd);
+  rt::enter();
+  rt::end_use(w);
+  rt::leave();
+  return is_success(n, error) ? static_cast<std::size_t>(n) : 0;
+}
+
 // One call. `is_all(n)` says whether its result tells that there is nothing more at the moment.
 template <class Call, class IsAll>
 long perform(rt::watched* w, direction d, const Call& call, const IsAll& is_all,

@@ -119,6 +119,18 @@ void stream::shutdown_write(std::error_code& error) const noexcept {
                  error);
 }
 
+void stream::abort() noexcept {
+  std::error_code ignored;  // what can't be reset is closed
+  io::use(
+      descriptor_.get(),
+      [](int fd) {
+        constexpr linger none = {.l_onoff = 1, .l_linger = 0};
+        return ::setsockopt(fd, SOL_SOCKET, SO_LINGER, &none, sizeof none);
+      },
+      ignored);
+  close(ignored);
+}
+
 endpoint stream::local() const { return io::local_of(native_handle()); }
 endpoint stream::local(std::error_code& error) const noexcept {
   return io::local_of(native_handle(), error);

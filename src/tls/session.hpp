@@ -54,6 +54,7 @@ class session {
   std::size_t write(std::span<const iovec> buffers, bool all, std::error_code& error) noexcept;
   void shutdown_write(std::error_code& error) noexcept;
   void close(std::error_code& error) noexcept;
+  void abort() noexcept { transport_.abort(); }
 
   // What f(ssl) returns, with nobody else at it.
   template <class F>

@@ -191,6 +191,10 @@ void tls_stream::close() {
   throwing("sley: close", [&](std::error_code& e) { close(e); });
 }
 
+void tls_stream::abort() noexcept {
+  if (session_ != nullptr) session_->abort();
+}
+
 // ---- what there is to know ----
 
 bool tls_stream::is_open() const noexcept {
