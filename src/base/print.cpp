@@ -1,5 +1,7 @@
 #include "base/print.hpp"
 
+#include <sley/detail/escape.hpp>
+
 #include <unistd.h>
 
 #include <algorithm>
@@ -27,16 +29,7 @@ line_writer& line_writer::text(std::string_view s) noexcept {
 }
 
 line_writer& line_writer::shown(std::string_view s) noexcept {
-  constexpr std::string_view digits = "0123456789abcdef";
-  for (const char c : s) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte >= ' ' && byte != 0x7f) {
-      text({&c, 1});
-    } else {
-      const char escaped[] = {'\\', 'x', digits[byte >> 4], digits[byte & 15]};
-      text({escaped, sizeof escaped});
-    }
-  }
+  detail::escape(s, [this](std::string_view piece) { text(piece); });
   return *this;
 }
 

@@ -14,8 +14,8 @@ void write_all(int fd, std::string_view text) noexcept;
 class line_writer {
  public:
   line_writer& text(std::string_view s) noexcept;
-  // Text that comes from outside: a control character is shown as \x1b, so that it is one line and
-  // no terminal obeys it.
+  // Text of unknown origin: a byte that would not stay in its line, or that a terminal may obey, is
+  // shown as "\x1b" or the like. <sley/detail/escape.hpp>.
   line_writer& shown(std::string_view s) noexcept;
   line_writer& dec(std::int64_t v) noexcept;
   line_writer& dec(std::uint64_t v) noexcept;

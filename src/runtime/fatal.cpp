@@ -69,7 +69,7 @@ void report_uncaught_exception(_Unwind_Exception* exception) noexcept {
   append_goroutine(line, this_machine()->g);
   line.text(": ").text(name_of_type(t.type, storage));
   line.flush(2);  // what it says may throw, and that would be the end
-  if (const char* what = what_of(t)) line.text(": ").text(what);
+  if (const char* what = what_of(t)) line.text(": ").shown(what);
   line.text("\n\n").flush(2);
   dump_this_goroutine(2);
   complete_last_words();

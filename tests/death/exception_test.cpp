@@ -74,6 +74,25 @@ TEST(uncaught_exception, of_any_type_is_reported) {
   EXPECT_NE(child.err.find("worker-7"), std::string::npos) << child;
 }
 
+CHILD_MAIN(throws_control_characters) {
+  return sley::run([] {
+    sley::go({.name = "a\nb\x1b[2J"}, [] { throw std::runtime_error("c\nsley: fatal\x1b[1m"); });
+    sley::block_forever();
+    return 3;
+  });
+}
+
+TEST(uncaught_exception, is_reported_in_one_line_whatever_it_says) {
+  const auto child = run_child("throws_control_characters");
+  EXPECT_NE(child.err.find(R"("a\x0ab\x1b[2J": std::runtime_error: c\x0asley: fatal\x1b[1m)"),
+            std::string::npos)
+      << child;
+  EXPECT_NE(child.err.find(R"("a\x0ab\x1b[2J" [running]:)"), std::string::npos) << child;
+  // What std::terminate prints is the C++ library's.
+  const std::string ours = child.err.substr(0, child.err.find("terminate called"));
+  EXPECT_EQ(ours.find('\x1b'), std::string::npos) << child;
+}
+
 CHILD_MAIN(throws_with_handler) {
   std::set_terminate([] {
     std::fputs("my handler\n", stderr);
