@@ -85,17 +85,16 @@ bool is_loopback(std::string_view host_port) {
   }
 }
 
-// A page elsewhere may have made a name of its own stand for this address.
-http::handler for_local_names(http::handler next) {
-  return [next = std::move(next)](http::request& in, http::response& out) {
-    if (!is_loopback(in.headers().get("Host"))) throw http::status_error(403);
-    next(in, out);
-  };
-}
-
 }  // namespace
 
 http::handler pages() { return &show; }
+
+http::handler for_this_machine(http::handler next) {
+  return [next = std::move(next)](http::request& in, http::response& out) {
+    if (!is_loopback(in.host()) || !is_loopback(in.header("Host"))) throw http::status_error(403);
+    next(in, out);
+  };
+}
 
 net::endpoint serve(std::string_view host_port) {
   if (!is_loopback(host_port)) {
@@ -104,7 +103,7 @@ net::endpoint serve(std::string_view host_port) {
   }
   http::router routes;
   routes.get("/debug/{page...}", pages());
-  routes.use(&for_local_names);
+  routes.use(&for_this_machine);
   auto listener = net::tcp_listener::listen(host_port);
   const net::endpoint local = listener.local();
   const auto server = std::make_shared<http::server>(routes);

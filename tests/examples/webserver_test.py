@@ -17,9 +17,9 @@ import tempfile
 LIMIT_S = 60
 
 
-def ask(port, method, target, body=None):
+def ask(port, method, target, body=None, headers={}):
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=LIMIT_S)
-    connection.request(method, target, body)
+    connection.request(method, target, body, headers)
     answer = connection.getresponse()
     return answer.status, answer.read().decode()
 
@@ -61,6 +61,9 @@ def check_server(program):
             expect("delete", ask(port, "DELETE", "/api/values/a%20b")[0], 204)
             reset_everything(port)
             expect("figures", "\nsley_goroutines " in ask(port, "GET", "/debug/metrics")[1], True)
+            for page in ("", "metrics", "goroutines"):
+                foreign = ask(port, "GET", "/debug/" + page, headers={"Host": "example.com"})
+                expect("foreign host", foreign[0], 403)
             server.send_signal(signal.SIGINT)
             log, _ = server.communicate(timeout=LIMIT_S)
             expect("status", server.returncode, 0)

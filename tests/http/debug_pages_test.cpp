@@ -68,6 +68,24 @@ TEST(debug_pages, are_not_served_to_everybody) {
   });
 }
 
+// The guard of serve() is there for any server that has the pages.
+GO_TEST(debug_pages, can_be_kept_for_this_machine_on_any_server) {
+  sley::http::router routes;
+  routes.get("/debug/{page...}", sley::debug::for_this_machine(sley::debug::pages()));
+  const running_server web(routes);
+  const auto status_for = [&](std::string_view target, std::string_view host) {
+    return status_of(web.exchange("GET " + std::string(target) +
+                                  " HTTP/1.1\r\nHost: " + std::string(host) + "\r\n\r\n"));
+  };
+  EXPECT_EQ(status_for("/debug/", "localhost:8080"), 200);
+  EXPECT_EQ(status_for("/debug/metrics", "[::1]:8080"), 200);
+  EXPECT_EQ(status_for("/debug/", "example.com"), 403);
+  EXPECT_EQ(status_for("/debug/metrics", "10.0.0.1"), 403);
+  EXPECT_EQ(status_for("http://example.com/debug/", "localhost"), 403);
+  EXPECT_EQ(status_for("http://localhost/debug/", "example.com"), 403);
+  EXPECT_EQ(status_of(web.exchange("GET /debug/ HTTP/1.0\r\n\r\n")), 403);
+}
+
 GO_TEST(debug_pages, are_a_handler_for_any_server) {
   sley::http::router routes;
   routes.get("/inside/{page...}", sley::debug::pages());

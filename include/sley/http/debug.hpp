@@ -18,6 +18,13 @@ namespace sley::debug {
 // They tell much of a program, so they are not for every client.
 SLEY_API http::handler pages();
 
+// Middleware, see router::use: answers 403 unless Host is a loopback address or "localhost". A
+// server that listens on a loopback address alone needs this as well: a page elsewhere can make a
+// name of its own stand for 127.0.0.1, and have the visitor's browser ask for it (DNS rebinding).
+// serve() has it around its pages.
+//   routes.get("/debug/{page...}", debug::for_this_machine(debug::pages()));
+SLEY_API http::handler for_this_machine(http::handler next);
+
 // Serves pages() at "/debug/" on a loopback address, "127.0.0.1:6060" or "[::1]:0", until the
 // process ends; returns where it listens. Any other address throws std::invalid_argument: a program
 // that wants another one adds pages() to a server of its own, behind a check of its own. Parks
