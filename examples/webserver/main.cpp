@@ -19,12 +19,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-void log_line(const sley::http::access_record& r) {
-  std::printf("%s \"%.*s %.*s\" %d %llu %.3f ms\n", r.remote.to_string().c_str(),
-              static_cast<int>(r.method.size()), r.method.data(), static_cast<int>(r.target.size()),
-              r.target.data(), r.status, static_cast<unsigned long long>(r.body_bytes),
-              std::chrono::duration<double, std::milli>(r.duration).count());
-}
+void log_line(const sley::http::access_record& r) { std::puts(sley::http::to_line(r).c_str()); }
 
 void drain(sley::http::server& server) {
   std::puts("draining; connections have 10 s");

@@ -1,6 +1,7 @@
 // How a request goes out, and when its connection is let go.
 #include "http/client_exchange.hpp"
 
+#include "http/pieces.hpp"
 #include "http/text.hpp"
 
 #include <sley/go.hpp>
@@ -143,10 +144,8 @@ void exchange::write(std::initializer_list<std::string_view> pieces) {
     if (!piece.empty()) buffers[n++] = {const_cast<char*>(piece.data()), piece.size()};
   }
   if (n == 0) return;
-  if (lease_->write_deadline.move(options_.write_timeout)) {
-    lease_->transport->set_write_deadline(lease_->write_deadline.when());
-  }
-  lease_->transport->write_all(std::span(buffers).first(n), write_error_);
+  write_in_time(*lease_->transport, lease_->write_deadline, options_.write_timeout,
+                std::span(buffers).first(n), write_error_);
   if (write_error_ == std::errc::timed_out) cut();
 }
 

@@ -173,6 +173,7 @@ void client_pool::lease::drop() noexcept {
 }
 
 void client_pool::lease::give_back() {
+  wire_->input.release();
   pool_->keep(host_, std::move(wire_));
   wire_.reset();
   drop();

@@ -62,19 +62,48 @@ int open_folder(std::string_view path) {
   throw sley::detail::failed(error, "sley: serve files of", path);
 }
 
+namespace {
+
+// open(2), openat2(2): the name leads to nothing, or to nothing that can be served.
+bool means_not_there(int error) noexcept {
+  switch (error) {
+    case ENOENT:
+    case ENOTDIR:
+    case ENAMETOOLONG:
+    case ELOOP:
+    case EXDEV:  // RESOLVE_BENEATH: outside
+    case ENXIO:  // a socket, or a device that is not there
+    case ENODEV: return true;
+    default: return false;
+  }
+}
+
+// The descriptor, or an error below 0.
+int open_and_look(int root, const std::string& name, struct stat& status) {
+  constexpr int most_tries = 10;
+  long result = -1;
+  int tries = 0;
+  do {  // openat2(2): EAGAIN if a folder on the way was moved at that moment
+    result = open_beneath(root, name.c_str());
+  } while (result < 0 && (errno == EINTR || errno == EAGAIN) && ++tries < most_tries);
+  if (result < 0 && (errno == ENOSYS || errno == EPERM)) result = open_step_by_step(root, name);
+  if (result < 0) return -errno;
+  const int fd = static_cast<int>(result);
+  if (::fstat(fd, &status) == 0) return fd;
+  const int error = errno;
+  ::close(fd);
+  return -error;
+}
+
+}  // namespace
+
 opened_file open_below(const opened_folder& root, const std::string& name, struct stat& status) {
   status = {};
-  const int fd = blocking([&] {
-    long result = open_beneath(root.fd(), name.c_str());
-    if (result < 0 && (errno == ENOSYS || errno == EPERM)) {
-      result = open_step_by_step(root.fd(), name);
-    }
-    if (result >= 0) ::fstat(static_cast<int>(result), &status);
-    return static_cast<int>(result);
-  });
+  const int fd = blocking([&] { return open_and_look(root.fd(), name, status); });
   if (fd >= 0 && S_ISREG(status.st_mode)) return opened_file(fd);
   if (fd >= 0) ::close(fd);
-  return {};
+  if (fd >= 0 || means_not_there(-fd)) return {};
+  return opened_file(std::error_code(fd == -EPERM ? EACCES : -fd, std::system_category()));
 }
 
 }  // namespace sley::http::detail

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 
 struct stat;  // of <sys/stat.h>
 
@@ -27,19 +28,24 @@ class opened_folder {
 // Throws std::system_error that names it.
 int open_folder(std::string_view path);
 
-// A regular file, or nothing.
+// A regular file, or nothing; then why.
 class opened_file {
  public:
   opened_file() noexcept = default;
   explicit opened_file(int fd) : file_(std::in_place, fd) {}
+  explicit opened_file(std::error_code why) noexcept : error_(why) {}
+  explicit operator bool() const noexcept { return file_.has_value(); }
   const os::file& get() const noexcept { return *file_; }
+  // Empty if there is no such file; std::errc::permission_denied; else the system could not tell.
+  const std::error_code& error() const noexcept { return error_; }
 
  private:
   std::optional<os::file> file_;
+  std::error_code error_;
 };
 
-// `name` has no empty, "." or ".." components. `status` says what was found: st_mode is 0 if there
-// is nothing, or if it lies outside. Blocks as an announced call at most.
+// `name` has no empty, "." or ".." components. `status` says what was found: st_mode is 0 if it was
+// not opened. What lies outside the folder does not exist. Blocks as an announced call at most.
 opened_file open_below(const opened_folder& root, const std::string& name, struct stat& status);
 
 }  // namespace sley::http::detail

@@ -142,6 +142,7 @@ class file_tree {
     if (!is_admissible(name)) return out.send(404);
     struct stat status = {};
     const opened_file plain = open_below(root_, name, status);
+    if (plain.error()) return refuse(plain.error(), name, out);
     if (S_ISDIR(status.st_mode) && !names_folder) return redirect_to_folder(in, out);
     if (!S_ISREG(status.st_mode)) return out.send(404);
     if (options_.precompressed) {
@@ -169,6 +170,12 @@ class file_tree {
       if (slash == std::string_view::npos) return true;
       name.remove_prefix(slash + 1);
     }
+  }
+
+  // 404 would be kept by caches, and tell a client that the file is gone.
+  static void refuse(const std::error_code& why, const std::string& name, response& out) {
+    if (why == std::errc::permission_denied) return out.send(403);
+    throw std::system_error(why, "sley: open the file \"" + name + '"');
   }
 
   static void redirect_to_folder(const request& in, response& out) {

@@ -16,8 +16,10 @@
 
 namespace sley::http::detail {
 
-// Undoes the framing and keeps to the limits. A read has three steps, between which the reader does
-// what is its own: begin_read(), read(), end_read(). An error stays.
+// Undoes the framing and keeps to the limits. Those count what comes over the wire: chunks may have
+// framing in proportion to what they carry, and all of it no more than as much again as the limit.
+// A read has three steps, between which the reader does its own work: begin_read(), read(),
+// end_read(). An error stays.
 class incoming_body {
  public:
   // Takes what comes next from the peer, as connection::read_some.
@@ -40,17 +42,26 @@ class incoming_body {
   // What is known to come; 0 for chunks.
   std::uint64_t left() const noexcept { return left_; }
   void set_limit(std::uint64_t bytes) noexcept { limit_ = bytes; }
+  // The limit is for what comes over the wire from now on, whatever it carries.
+  void skip_at_most(std::uint64_t bytes) noexcept;
+  // Of a body that is read no more.
+  void release() noexcept { chunks_.reset(); }
   const fields& trailers() const noexcept;
 
  private:
   std::uint64_t allowed() const noexcept { return limit_ > read_ ? limit_ - read_ : 0; }
+  std::uint64_t most_on_wire() const noexcept;
+  std::uint64_t slack() const noexcept;
+  bool is_mostly_framing() const noexcept;
   std::size_t read_chunks(input_buffer& input, std::span<std::byte> buffer, std::error_code& error,
                           const source& more);
 
   std::optional<std::uint64_t> length_;
   std::uint64_t left_ = 0;
-  std::uint64_t read_ = 0;
+  std::uint64_t read_ = 0;  // of what it carries
+  std::uint64_t wire_ = 0;  // as it came, with the sizes of chunks and the trailers
   std::uint64_t limit_ = 0;
+  std::optional<std::uint64_t> wire_limit_;  // of skip_at_most()
   std::size_t line_bytes_ = 0;
   bool is_done_ = true;
   std::error_code error_;

@@ -21,6 +21,13 @@ class input_buffer {
     if (begin_ == end_) begin_ = end_ = 0;
   }
 
+  // Lets go of memory that is more than a small message needs. Nothing must be left in it.
+  void release() noexcept {
+    if (capacity_ <= first_capacity) return;
+    bytes_.reset();
+    capacity_ = 0;
+  }
+
   // Room for more behind the text, which may move.
   std::span<std::byte> room() {
     if (capacity_ - end_ < least_room) make_room();

@@ -1,6 +1,7 @@
 #include <sley/http/request.hpp>
 
 #include "http/authority.hpp"
+#include "http/kept_memory.hpp"
 #include "http/request_builder.hpp"
 #include "http/session.hpp"
 #include "http/text.hpp"
@@ -30,6 +31,12 @@ void request::set_context(sley::context ctx) { session_.set_context(std::move(ct
 
 namespace detail {
 
+namespace {
+
+constexpr std::size_t kept_parameters = 8;
+
+}  // namespace
+
 void request_builder::clear() noexcept {
   request_.method_ = {};
   request_.target_.clear();
@@ -38,6 +45,15 @@ void request_builder::clear() noexcept {
   request_.has_rest_ = false;
   request_.query_parameters_.reset();
   request_.version_ = 0;
+}
+
+void request_builder::release() noexcept {
+  clear();
+  request_.path_ = request_.raw_path_ = request_.query_ = request_.host_ = {};
+  clear_and_keep(request_.target_, kept_of_a_text);
+  clear_and_keep(request_.decoded_path_, kept_of_a_text);
+  clear_and_keep(request_.unusual_method_, kept_of_a_text);
+  clear_and_keep(request_.params_, kept_parameters);
 }
 
 int request_builder::set_start_line(std::string_view method, std::string_view target, int version) {

@@ -24,6 +24,8 @@ class request_builder {
   request& get() noexcept { return request_; }
 
   void clear() noexcept;
+  // Between two requests.
+  void release() noexcept;
   [[nodiscard]] int set_start_line(std::string_view method, std::string_view target, int version);
   void add_field(std::string_view name, std::string_view value) {
     request_.headers_.add_valid(name, value);

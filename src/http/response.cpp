@@ -1,6 +1,7 @@
 #include <sley/http/response.hpp>
 
 #include "http/body_encoder.hpp"
+#include "http/kept_memory.hpp"
 #include "http/session.hpp"
 #include "http/text.hpp"
 
@@ -172,14 +173,21 @@ void response::redirect(int status, std::string_view location) {
 
 void response::begin(bool is_for_head) noexcept {
   status_ = 200;
-  is_head_sent_ = is_chunked_ = has_length_ = false;
+  is_head_sent_ = is_complete_ = is_chunked_ = is_open_ended_ = has_length_ = false;
   is_for_head_ = is_for_head;
-  length_ = body_bytes_ = 0;
+  length_ = body_bytes_ = sent_bytes_ = 0;
   headers_.clear();
   trailers_.clear();
   head_.clear();
   pending_.clear();
   encoder_.reset();
+}
+
+// Between two requests.
+void response::release() noexcept {
+  begin(false);
+  detail::clear_and_keep(head_, detail::kept_of_a_text);
+  detail::clear_and_keep(pending_, buffer_bytes / 2);
 }
 
 // How the body's end is told (RFC 9112, 6.3), and the head that says so, into head_.
@@ -194,7 +202,9 @@ void response::make_head(bool is_body_complete) {
   const bool has_length = has_length_ && !is_encoded;
   const bool is_open = !has_length && !is_body_complete && allows_body();
   is_chunked_ = is_open && !session_.is_http_1_0();
+  is_open_ended_ = is_open && !is_chunked_ && !is_for_head_;
   if (is_open && !is_chunked_) session_.close_after_this();
+  if (is_open_ended_) session_.set_open_ended(true);
 
   append_status_line();
   for (const fields::field& f : headers_) append_field(head_, f.name, f.value);
@@ -294,6 +304,7 @@ void response::send_pending(std::string_view text, bool is_last, std::error_code
     for (const fields::field& f : trailers_) append_field(tail, f.name, f.value);
     tail.append("\r\n");
   }
+  const std::size_t before_body = head_.size();
   std::string_view body = size > 0 ? std::string_view(pending_) : std::string_view();
   if (body.size() <= worth_copying) {
     head_.append(body);
@@ -306,7 +317,10 @@ void response::send_pending(std::string_view text, bool is_last, std::error_code
         std::string_view(tail)}) {
     if (!part.empty()) pieces[n++] = piece(part);
   }
-  if (n > 0) session_.write(std::span(pieces).first(n), error);
+  if (n > 0) {
+    const std::size_t sent = session_.write(std::span(pieces).first(n), error);
+    sent_bytes_ += std::min(sent - std::min(sent, before_body), size);
+  }
   head_.clear();
   pending_.clear();
 }
@@ -326,6 +340,8 @@ void response::finish() {
   std::error_code error;
   send_pending({}, true, error);
   throw_if(error);
+  is_complete_ = true;
+  if (is_open_ended_) session_.set_open_ended(false);
 }
 
 void response::throw_wrong_length() const {

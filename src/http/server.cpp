@@ -1,14 +1,15 @@
 #include <sley/http/server.hpp>
 
+#include "http/error_line.hpp"
 #include "http/server_state.hpp"
 #include "http/slots.hpp"
 
 #include <sley/go.hpp>
 #include <sley/select.hpp>
 
-#include <cstdio>
 #include <mutex>
 #include <stdexcept>
+#include <string>
 #include <utility>
 
 namespace sley::http {
@@ -124,9 +125,9 @@ void server_state::report(std::exception_ptr e) {
   try {
     std::rethrow_exception(e);
   } catch (const std::exception& known) {
-    std::fprintf(stderr, "sley: http: a connection was given up: %s\n", known.what());
+    print_error(std::string("a connection was given up: ") + known.what());
   } catch (...) {
-    std::fprintf(stderr, "sley: http: a connection was given up\n");
+    print_error("a connection was given up");
   }
 }
 
@@ -134,8 +135,9 @@ void server_state::run_session(connection& c) {
   session s(c, handler_, options_);
   {
     const std::lock_guard guard(lock_);
-    if (is_stopping_) return;
+    if (is_closed_) return;
     sessions_.insert(&s);
+    if (is_stopping_) s.finish_soon();
   }
   const finally forget([&] {
     const std::lock_guard guard(lock_);
@@ -204,6 +206,7 @@ bool server_state::shutdown(instant deadline) {
 void server_state::close() {
   stop_listening();
   const std::lock_guard guard(lock_);
+  is_closed_ = true;
   for (session* s : sessions_) s->cut();
 }
 

@@ -50,7 +50,8 @@ class server_state : public std::enable_shared_from_this<server_state> {
   const chan<void> stopped_;  // closed by the first shutdown() or close()
 
   mutable mutex lock_;
-  bool is_stopping_ = false;                          // [lock_]
+  bool is_stopping_ = false;                          // [lock_] takes no connections any more
+  bool is_closed_ = false;                            // [lock_] and has cut those there were
   std::size_t connections_ = 0;                       // [lock_]
   std::unordered_set<net::tcp_listener*> listeners_;  // [lock_]
   // [lock_] Of the streams that server_options::connect has.

@@ -1,16 +1,24 @@
 #include "http/session.hpp"
 
+#include "http/pieces.hpp"
 #include "http/text.hpp"
 
 #include <sley/http/error.hpp>
 
+#include <sley/go.hpp>
+
 #include <mutex>
+#include <utility>
 
 #include <sys/uio.h>
 
 namespace sley::http::detail {
 
 namespace {
+
+// A request may be on its way when the server is shut down: an idle connection waits for it this
+// long. So does one that the server ends after an answer, for the client to end it as well.
+constexpr std::chrono::milliseconds last_wait(50);
 
 time_point now() noexcept { return std::chrono::steady_clock::now(); }
 
@@ -21,7 +29,11 @@ session::session(connection& c, const handler& h, const server_options& options)
 
 session::~session() {
   end_context();
-  connection_.close();
+  if (must_abort()) {
+    connection_.abort();
+  } else {
+    connection_.close();
+  }
 }
 
 void session::run() {
@@ -29,7 +41,25 @@ void session::run() {
     if (!read_head()) break;
     answer();
   } while (keeps_alive_ && !is_broken_);
-  if (may_lose_answer_ && !is_broken_) linger();
+  const bool is_our_end = framing_.keeps_alive && !keeps_alive_;
+  if (is_broken_) return;
+  if (may_lose_answer_) {
+    linger(std::chrono::seconds(1));
+  } else if (is_our_end) {
+    linger(last_wait);
+  }
+}
+
+// An answer of which a part is missing.
+bool session::is_cut() const noexcept {
+  return response_.is_head_sent() && !response_.is_complete();
+}
+
+// With a length or chunks the peer sees that something is missing, and can use what it has got. A
+// peer that takes nothing is not worth keeping its answer for.
+bool session::must_abort() const noexcept {
+  if (write_error_ == std::errc::timed_out) return true;
+  return is_cut() && (response_.is_open_ended() || connection_.is_encrypted());
 }
 
 // Returns whether there is a request to answer. Otherwise the connection is at its end.
@@ -79,42 +109,72 @@ bool session::wait_for_head() {
 bool session::fill_for_head() {
   const bool waits = input_.empty();
   if (waits) {
+    if (!is_first_) release_memory();
     arm_read(is_first_ ? options_.header_timeout : options_.idle_timeout);
-    if (!become_idle()) return false;
+    become_idle();
   } else if (!is_head_timed_) {
     is_head_timed_ = true;
     if (!is_first_) arm_read(options_.header_timeout);
   }
   std::error_code error;
   const std::size_t n = connection_.read_some(input_.room(), error);
-  if (waits && !become_busy()) return false;
+  if (waits) become_busy();
   input_.add(n);
   if (error == std::errc::timed_out && !waits) refuse(408);
   return n > 0 && !error;
 }
 
-bool session::become_idle() {
+void session::become_idle() {
   const std::lock_guard guard(lock_);
-  is_idle_ = !is_finishing_;
-  return is_idle_;
+  is_idle_ = true;
+  if (is_finishing_) arm_last_wait();
 }
 
-bool session::become_busy() {
+void session::become_busy() {
   const std::lock_guard guard(lock_);
   is_idle_ = false;
-  return !is_finishing_;
+  if (is_finishing_) read_deadline_.set(time_point());  // the connection's is arm_last_wait()'s
 }
+
+// Under the lock.
+void session::arm_last_wait() { connection_.set_read_deadline(now() + last_wait); }
 
 void session::finish_soon() {
   const std::lock_guard guard(lock_);
+  if (is_finishing_) return;
   is_finishing_ = true;
-  if (is_idle_) connection_.close();
+  if (is_idle_) arm_last_wait();
+  if (is_handed_over_) cancel_();
+  if (on_finish_) on_finish_();
+}
+
+void session::on_finish(std::function<void()> f) {
+  const std::lock_guard guard(lock_);
+  on_finish_ = std::move(f);
+  if (is_finishing_ && on_finish_) on_finish_();
 }
 
 void session::cut() {
   const std::lock_guard guard(lock_);
   is_finishing_ = true;
-  connection_.close();
+  if (is_open_ended_) {
+    connection_.abort();
+  } else {
+    connection_.close();
+  }
+}
+
+void session::set_open_ended(bool is_open_ended) {
+  const std::lock_guard guard(lock_);
+  is_open_ended_ = is_open_ended;
+}
+
+// What an idle connection keeps is bounded, however large its requests and answers were.
+void session::release_memory() noexcept {
+  input_.release();
+  builder_.release();
+  response_.release();
+  body_.release();
 }
 
 bool session::keeps_alive() {
@@ -131,33 +191,31 @@ void session::refuse(int status) {
   text += '\n';
   answer.append(date_line()).append("Content-Type: text/plain\r\nConnection: close\r\n");
   answer += "Content-Length: " + std::to_string(text.size()) + "\r\n\r\n" + text;
-  const iovec whole = {answer.data(), answer.size()};
+  const std::size_t head_bytes = answer.size() - text.size();
+  iovec whole = {answer.data(), answer.size()};
   std::error_code error;
-  write({&whole, 1}, error);
+  const std::size_t sent = write({&whole, 1}, error);
   may_lose_answer_ = true;
   builder_.clear();
   response_.begin(false);
-  if (options_.access_log) log(status, {});
+  if (write_error_ == std::errc::timed_out) report_cut();
+  if (options_.access_log) log(status, sent - std::min(sent, head_bytes), {});
 }
 
 void session::arm_read(time_span timeout) {
   if (read_deadline_.move(timeout)) connection_.set_read_deadline(read_deadline_.when());
 }
 
-void session::arm_write() {
-  if (write_deadline_.move(options_.write_timeout)) {
-    connection_.set_write_deadline(write_deadline_.when());
-  }
-}
-
-void session::write(std::span<const iovec> buffers, std::error_code& error) {
+std::size_t session::write(std::span<iovec> pieces, std::error_code& error) {
   if (is_broken_) {
     error = std::make_error_code(std::errc::broken_pipe);
-    return;
+    return 0;
   }
-  arm_write();
-  connection_.write_all(buffers, error);
+  const std::size_t sent =
+      write_in_time(connection_, write_deadline_, options_.write_timeout, pieces, error);
   if (error) is_broken_ = true;
+  if (error) write_error_ = error;
+  return sent;
 }
 
 std::string_view session::date_line() {
@@ -172,22 +230,31 @@ std::string_view session::date_line() {
 connection& session::hand_over(input_buffer& already_read) {
   stop_watching();
   std::swap(already_read, input_);
-  is_handed_over_ = true;
+  {
+    const std::lock_guard guard(lock_);
+    is_handed_over_ = true;
+    if (is_finishing_) cancel_();
+  }
   connection_.set_read_deadline(time_point::max());
   return connection_;
 }
 
 // A socket that is closed with unread bytes in it resets the connection, and the peer may lose the
 // answer that it has not read yet. So the peer is told that this is the end, and what it still
-// sends is thrown away for a while (RFC 9112, 9.6).
-void session::linger() {
-  constexpr std::chrono::seconds most(1);
+// sends is thrown away for a while (RFC 9112, 9.6), soon at a pace that costs little: the peer
+// needs the time to read.
+void session::linger(std::chrono::nanoseconds most) {
+  constexpr std::size_t read_at_once = 64 << 10;
   std::error_code error;
   connection_.shutdown_write(error);
   if (error) return;
   connection_.set_read_deadline(now() + most);
   std::byte rest[4096];
-  while (connection_.read_some(rest, error) > 0 && !error) {
+  for (std::size_t sum = 0;;) {  // ends with the stream, or the deadline
+    const std::size_t n = connection_.read_some(rest, error);
+    if (n == 0 || error) return;
+    sum += n;
+    if (sum > read_at_once) this_goroutine::sleep_for(std::chrono::milliseconds(1));
   }
 }
 

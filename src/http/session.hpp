@@ -21,6 +21,7 @@
 #include <cstdint>
 #include <ctime>
 #include <exception>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -38,16 +39,19 @@ class session final : private body_reader {
 
   void run();
 
-  // Closes the connection at once if it waits for a request, else after the answer.
+  // Answers the requests that have come, and ends. An idle connection waits a moment longer.
   void finish_soon();
   // Whatever it does ends with errors.
   void cut();
 
-  // For the response.
-  void write(std::span<const iovec> buffers, std::error_code& error);  // errors stay
+  // For the response. Changes the pieces, and returns how many of their bytes were taken. Errors
+  // stay.
+  std::size_t write(std::span<iovec> pieces, std::error_code& error);
   // Will there be another request? Asked when the head is made, which has to say so.
   bool keeps_alive();
   void close_after_this() noexcept { keeps_alive_ = false; }
+  // Between the two only the end of the stream tells the peer where the body ends.
+  void set_open_ended(bool is_open_ended);
   bool is_http_1_0() noexcept { return builder_.get().version() < 11; }
   bool is_for_tunnel() noexcept { return builder_.get().method() == "CONNECT"; }
   std::string_view date_line();  // "Date: ...\r\n"
@@ -58,18 +62,24 @@ class session final : private body_reader {
 
   // For WebSocket: the connection speaks another protocol from now on.
   connection& hand_over(input_buffer& already_read);
+  // Calls f when the server is shut down, at once if it was before. Null: no more; then f is not
+  // running. f must not wait.
+  void on_finish(std::function<void()> f);
+  // The peer still sends, and would lose what it was told last.
+  void linger_at_the_end() noexcept { may_lose_answer_ = true; }
 
  private:
   // Heads.
   bool read_head();
   bool wait_for_head();
   bool fill_for_head();
-  bool become_idle();
-  bool become_busy();
+  void become_idle();
+  void become_busy();
+  void arm_last_wait();
+  void release_memory() noexcept;
   void refuse(int status);
   void arm_read(time_span timeout);
-  void arm_write();
-  void linger();
+  void linger(std::chrono::nanoseconds most);
 
   // Answers: session_answer.cpp.
   void answer();
@@ -77,7 +87,11 @@ class session final : private body_reader {
   void answer_failure(const std::system_error& e);
   void answer_instead(int status, std::string_view text, fields headers) noexcept;
   void report(std::exception_ptr e);
-  void log(int status, std::chrono::nanoseconds duration);
+  void report_cut();
+  std::string named_request();
+  bool is_cut() const noexcept;
+  bool must_abort() const noexcept;
+  void log(int status, std::uint64_t body_bytes, std::chrono::nanoseconds duration);
 
   // The request's context: session_context.cpp.
   void begin_watching();
@@ -110,7 +124,8 @@ class session final : private body_reader {
   bool keeps_alive_ = false;
   bool may_lose_answer_ = false;  // closing at once would: the peer still sends
   bool is_broken_ = false;        // nothing goes through any more
-  bool is_handed_over_ = false;
+  std::error_code write_error_;   // that is why
+  bool is_reported_ = false;      // on_error knows what went wrong with this request
   late_deadline read_deadline_;   // as the connection has them
   late_deadline write_deadline_;  // likewise
   std::time_t date_second_ = 0;
@@ -120,14 +135,17 @@ class session final : private body_reader {
   bool must_ask_ = false;  // the client waits for "100 Continue"
 
   std::optional<context> context_;  // since it was asked for
-  cancel_function cancel_;
+  cancel_function cancel_;          // [lock_] written by the session's goroutine
   // While there is one, the watching goroutine alone reads from the connection and has the input;
   // it closes the channel when it has let go of both.
   std::optional<chan<void>> watching_;
 
   mutex lock_;
-  bool is_idle_ = false;       // [lock_] waits for a request of which nothing has come
-  bool is_finishing_ = false;  // [lock_]
+  bool is_idle_ = false;             // [lock_] waits for a request of which nothing has come
+  bool is_finishing_ = false;        // [lock_]
+  bool is_open_ended_ = false;       // [lock_] see set_open_ended()
+  bool is_handed_over_ = false;      // [lock_] written by the session's goroutine
+  std::function<void()> on_finish_;  // [lock_]
 };
 
 }  // namespace sley::http::detail

@@ -1,21 +1,39 @@
 // From a request that was read to an answer that was sent.
+#include "http/error_line.hpp"
 #include "http/session.hpp"
 
 #include <sley/http/error.hpp>
 
-#include <cstdio>
+#include <string>
 
 namespace sley::http::detail {
+
+namespace {
+
+// Later there may be room again, for this request too.
+bool is_shortage(const std::error_code& error) noexcept {
+  return error == std::errc::too_many_files_open ||
+         error == std::errc::too_many_files_open_in_system ||
+         error == std::errc::not_enough_memory || error == std::errc::no_buffer_space ||
+         error == std::errc::resource_unavailable_try_again;
+}
+
+}  // namespace
 
 void session::answer() {
   const bool is_timed = bool(options_.access_log);
   const auto start = is_timed ? std::chrono::steady_clock::now() : time_point();
   response_.begin(builder_.get().method() == "HEAD");
+  is_reported_ = false;
   call_handler();
   end_context();
-  if (is_timed) log(response_.status(), std::chrono::steady_clock::now() - start);
-  if (is_handed_over_) is_broken_ = true;
-  if (!is_broken_) end_body();
+  if (write_error_ == std::errc::timed_out && !is_reported_) report_cut();
+  if (is_timed) {
+    log(response_.status(), response_.sent_bytes(), std::chrono::steady_clock::now() - start);
+  }
+  if (is_cut()) is_broken_ = true;
+  if (is_handed_over_) keeps_alive_ = false;
+  if (!is_broken_ && !is_handed_over_) end_body();
 }
 
 void session::call_handler() {
@@ -40,7 +58,8 @@ void session::answer_failure(const std::system_error& e) {
   const std::error_code& body_error = body_.error();
   if (!body_error || e.code() != body_error) {
     report(std::current_exception());
-    return answer_instead(500, reason_phrase(500), {});
+    const int status = is_shortage(e.code()) ? 503 : 500;
+    return answer_instead(status, reason_phrase(status), {});
   }
   int status = 400;
   if (body_error == errc::body_too_large) status = 413;
@@ -70,9 +89,23 @@ void session::answer_instead(int status, std::string_view text, fields headers) 
   }
 }
 
-void session::report(std::exception_ptr e) {
+// A peer that has gone is nothing to report; that this server's own limit has cut an answer is.
+void session::report_cut() {
+  const std::system_error e(
+      write_error_,
+      "the answer was cut after " + std::to_string(response_.sent_bytes()) + " bytes of its body");
+  if (options_.on_error) return options_.on_error(&builder_.get(), std::make_exception_ptr(e));
+  print_error(named_request() + ": " + e.what());
+}
+
+std::string session::named_request() {
   const request& in = builder_.get();
-  if (options_.on_error) return options_.on_error(&in, e);
+  return std::string(in.method()) + ' ' + std::string(in.target());
+}
+
+void session::report(std::exception_ptr e) {
+  is_reported_ = true;
+  if (options_.on_error) return options_.on_error(&builder_.get(), e);
   const char* what = "an exception that is no std::exception";
   try {
     std::rethrow_exception(e);
@@ -80,20 +113,20 @@ void session::report(std::exception_ptr e) {
     what = known.what();
   } catch (...) {
   }
-  std::fprintf(stderr, "sley: http: the handler of %.*s %.*s threw: %s\n",
-               static_cast<int>(in.method().size()), in.method().data(),
-               static_cast<int>(in.target().size()), in.target().data(), what);
+  print_error("the handler of " + named_request() + " threw: " + what);
 }
 
-void session::log(int status, std::chrono::nanoseconds duration) {
+void session::log(int status, std::uint64_t body_bytes, std::chrono::nanoseconds duration) {
   const request& in = builder_.get();
+  std::error_code cut_by = write_error_;
+  if (!cut_by && is_cut()) cut_by = errc::incomplete;
   net::endpoint remote;
   try {
     remote = connection_.remote();
   } catch (const std::system_error&) {  // it has gone: the record has no address
   }
   options_.access_log(
-      {remote, in.method(), in.target(), in.version(), status, response_.body_bytes(), duration});
+      {remote, in.method(), in.target(), in.version(), status, body_bytes, duration, cut_by});
 }
 
 }  // namespace sley::http::detail

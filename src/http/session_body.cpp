@@ -45,7 +45,7 @@ void session::ask_to_continue(std::error_code& error) {
   // waiting.
   if (response_.is_head_sent()) return;
   static constexpr std::string_view text = "HTTP/1.1 100 Continue\r\n\r\n";
-  const iovec whole = {const_cast<char*>(text.data()), text.size()};
+  iovec whole = {const_cast<char*>(text.data()), text.size()};
   write({&whole, 1}, error);
 }
 
@@ -57,12 +57,10 @@ bool session::can_end_body() const noexcept {
 
 void session::end_body() {
   std::byte rest[4096];
-  std::uint64_t skipped = 0;
-  while (keeps_alive_ && !body_.is_done()) {  // ends: `skipped` grows, or the body ends in an error
+  body_.skip_at_most(most_skipped);
+  while (keeps_alive_ && !body_.is_done()) {  // ends with the body, or an error, as at the limit
     std::error_code error;
-    body_.set_limit(UINT64_MAX);
-    skipped += do_read(rest, error);
-    if (skipped > most_skipped) keeps_alive_ = false;
+    do_read(rest, error);
   }
   if (!body_.is_done() || (!keeps_alive_ && !input_.empty())) may_lose_answer_ = true;
 }

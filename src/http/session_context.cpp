@@ -4,6 +4,8 @@
 
 #include <sley/go.hpp>
 
+#include <mutex>
+
 namespace sley::http::detail {
 
 namespace {
@@ -17,7 +19,11 @@ const context& session::get_context() {
   if (!context_) {
     auto [ctx, cancel] = with_cancel(context::background());
     context_ = std::move(ctx);
-    cancel_ = std::move(cancel);
+    {
+      const std::lock_guard guard(lock_);
+      cancel_ = std::move(cancel);
+      if (is_finishing_ && is_handed_over_) cancel_();
+    }
     if (body_.is_done()) begin_watching();
   }
   return *context_;

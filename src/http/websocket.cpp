@@ -5,6 +5,8 @@
 #include "http/text.hpp"
 #include "http/websocket_frame.hpp"
 
+#include <sley/chan.hpp>
+#include <sley/go.hpp>
 #include <sley/http/error.hpp>
 #include <sley/sync.hpp>
 
@@ -22,6 +24,7 @@ namespace {
 
 constexpr std::uint16_t no_code = 1005;
 constexpr std::uint16_t not_closed = 1006;
+constexpr std::chrono::seconds patience(1);  // for the peer to answer our close
 
 // RFC 6455, 7.4, and the registry it made.
 bool may_be_sent(std::uint16_t code) noexcept {
@@ -41,9 +44,11 @@ class websocket_state {
   std::optional<websocket::message> read(std::error_code& error);
   void write(opcode what, std::string_view data, std::error_code& error);
   void close(std::uint16_t code, std::string_view reason);
+  void set_read_deadline(time_point when);
+  // The handshake is over: what the server says at its shutdown may follow.
+  void begin();
   void end() noexcept;
 
-  connection& get_connection() noexcept { return *connection_; }
   std::uint16_t close_code() const noexcept { return close_code_; }
   std::string_view close_reason() const noexcept { return close_reason_; }
   std::string_view protocol() const noexcept { return protocol_; }
@@ -52,9 +57,13 @@ class websocket_state {
   bool read_frame(std::error_code& error);
   bool begin_frame(std::error_code& error);
   bool fill(std::error_code& error);
+  bool is_too_large(std::size_t head_bytes) noexcept;
+  bool must_end() noexcept;
+  std::error_code write_failure() noexcept;
   void answer_control(std::error_code& error);
   void on_close(std::string_view payload, std::error_code& error);
   void fail(std::uint16_t code, errc why, std::error_code& error);
+  void leave() noexcept;
 
   session& session_;
   connection* connection_;
@@ -67,6 +76,7 @@ class websocket_state {
   bool is_in_frame_ = false;
   std::string control_;         // what a control frame carries
   websocket::message message_;  // as far as it has come
+  std::uint64_t wire_ = 0;      // as it came, with the heads of frames, and control frames
   bool is_in_message_ = false;
   bool is_closed_ = false;    // by the peer, or by an error
   std::error_code ended_by_;  // empty: properly
@@ -74,7 +84,14 @@ class websocket_state {
   std::string close_reason_;
 
   mutex writing_;
-  bool has_said_close_ = false;  // [writing_]
+  bool has_said_close_ = false;    // [writing_]
+  std::error_code write_failure_;  // [writing_] stays
+
+  // At the server's shutdown a goroutine tells the peer, and closes the channel when it has.
+  std::optional<chan<void>> leaving_;  // [the session's lock, until end() has ended on_finish()]
+  mutex deadlines_;
+  time_point read_deadline_ = time_point::max();  // [deadlines_] of set_read_deadline()
+  time_point leave_by_ = time_point::max();       // [deadlines_] for the peer to answer our close
 };
 
 // ---- reading ----
@@ -113,6 +130,21 @@ bool websocket_state::read_frame(std::error_code& error) {
   return true;
 }
 
+// A message may take as much again for its frames, and for control frames between them, and 64 KiB.
+bool websocket_state::is_too_large(std::size_t head_bytes) noexcept {
+  constexpr std::uint64_t slack = 64 << 10;
+  const std::uint64_t most = most_bytes_;
+  if (is_control(head_.what)) {
+    wire_ += head_bytes + head_.size;
+  } else {
+    const std::uint64_t left = most - std::min<std::uint64_t>(most, message_.data.size());
+    if (message_.data.size() > most || head_.size > left) return true;
+    if (head_.what != opcode::continuation) wire_ = 0;
+    wire_ += head_bytes + head_.size;
+  }
+  return is_in_message_ && wire_ > slack && (wire_ - slack) / 2 > most;
+}
+
 bool websocket_state::begin_frame(std::error_code& error) {
   frame_parse parsed = parse_frame_head(input_.text(), head_);
   while (parsed.what == frame_parse::result::need_more) {
@@ -125,8 +157,7 @@ bool websocket_state::begin_frame(std::error_code& error) {
     fail(1002, errc::malformed, error);
     return false;
   }
-  if (is_data &&
-      (message_.data.size() > most_bytes_ || head_.size > most_bytes_ - message_.data.size())) {
+  if (is_too_large(parsed.consumed)) {
     fail(1009, errc::body_too_large, error);
     return false;
   }
@@ -142,9 +173,13 @@ bool websocket_state::begin_frame(std::error_code& error) {
 }
 
 bool websocket_state::fill(std::error_code& error) {
+  if (input_.empty()) input_.release();
   const std::size_t n = connection_->read_some(input_.room(), error);
   input_.add(n);
   if (n == 0 && !error) error = errc::incomplete;
+  if (error == std::errc::timed_out && must_end()) {
+    error = std::make_error_code(std::errc::operation_canceled);
+  }
   // A deadline may be moved, and reading may go on where it was.
   if (error && error != std::errc::timed_out) {
     is_closed_ = true;
@@ -153,9 +188,25 @@ bool websocket_state::fill(std::error_code& error) {
   return !error;
 }
 
+// Has the peer not answered our close in time?
+bool websocket_state::must_end() noexcept {
+  const std::lock_guard guard(deadlines_);
+  return std::chrono::steady_clock::now() >= leave_by_;
+}
+
+std::error_code websocket_state::write_failure() noexcept {
+  const std::lock_guard guard(writing_);
+  return write_failure_;
+}
+
+// A peer to which nothing can be written is not read from for ever.
 void websocket_state::answer_control(std::error_code& error) {
-  std::error_code ignored;  // the next read tells, if the peer has gone
-  if (head_.what == opcode::ping) write(opcode::pong, control_, ignored);
+  if (head_.what == opcode::ping) {
+    std::error_code ignored;
+    write(opcode::pong, control_, ignored);
+    error = ended_by_ = write_failure();
+    is_closed_ = bool(error);
+  }
   if (head_.what == opcode::close) on_close(control_, error);
 }
 
@@ -177,6 +228,7 @@ void websocket_state::fail(std::uint16_t code, errc why, std::error_code& error)
   is_closed_ = true;
   error = ended_by_ = why;
   close(code, {});
+  session_.linger_at_the_end();
 }
 
 // ---- writing ----
@@ -184,8 +236,8 @@ void websocket_state::fail(std::uint16_t code, errc why, std::error_code& error)
 void websocket_state::write(opcode what, std::string_view data, std::error_code& error) {
   std::array<char, 10> buffer;
   const std::string_view head = make_frame_head(buffer, what, data.size());
-  const iovec pieces[] = {{const_cast<char*>(head.data()), head.size()},
-                          {const_cast<char*>(data.data()), data.size()}};
+  iovec pieces[] = {{const_cast<char*>(head.data()), head.size()},
+                    {const_cast<char*>(data.data()), data.size()}};
   const std::lock_guard guard(writing_);
   if (has_said_close_) {
     error = std::make_error_code(std::errc::broken_pipe);
@@ -193,6 +245,7 @@ void websocket_state::write(opcode what, std::string_view data, std::error_code&
   }
   has_said_close_ = what == opcode::close;
   session_.write(pieces, error);
+  write_failure_ = error;
 }
 
 void websocket_state::close(std::uint16_t code, std::string_view reason) {
@@ -202,12 +255,43 @@ void websocket_state::close(std::uint16_t code, std::string_view reason) {
   write(opcode::close, payload, ignored);
 }
 
+void websocket_state::set_read_deadline(time_point when) {
+  const std::lock_guard guard(deadlines_);
+  read_deadline_ = when;
+  connection_->set_read_deadline(std::min(when, leave_by_));
+}
+
+void websocket_state::begin() {
+  session_.on_finish([this] { leave(); });
+}
+
+// The server is shut down. By a goroutine, for others may be writing, and the caller must not wait.
+void websocket_state::leave() noexcept {
+  try {
+    const chan<void> ended;
+    go(go_options{.name = "http websocket"}, [this, ended] {
+      close(1001, {});
+      {
+        const std::lock_guard guard(deadlines_);
+        leave_by_ = std::chrono::steady_clock::now() + patience;
+        connection_->set_read_deadline(std::min(read_deadline_, leave_by_));
+      }
+      ended.close();
+    });
+    leaving_ = ended;
+  } catch (const std::exception&) {
+    connection_->close();  // no memory: then without a farewell
+  }
+}
+
 // Both sides have to say so before the connection may end (RFC 6455, 7.1.1).
 void websocket_state::end() noexcept {
   try {
+    session_.on_finish(nullptr);
+    if (leaving_) leaving_->receive();
     close(1001, {});
-    connection_->set_read_deadline(std::chrono::steady_clock::now() + std::chrono::seconds(1));
-    std::error_code error;
+    set_read_deadline(std::chrono::steady_clock::now() + patience);
+    std::error_code error = write_failure();  // then the peer does not know of our close
     while (!is_closed_ && !error) read(error);
   } catch (const std::exception&) {  // no memory: then without a farewell
   }
@@ -301,13 +385,14 @@ websocket websocket::accept(request& in, response& out, const websocket_options&
   if (!protocol.empty()) answer += "Sec-WebSocket-Protocol: " + protocol + "\r\n";
   answer += "\r\n";
   out.status_ = 101;
-  out.is_head_sent_ = true;
+  out.is_head_sent_ = out.is_complete_ = true;
   websocket ws(std::make_unique<detail::websocket_state>(out.session_, options.message_bytes,
                                                          std::move(protocol)));
-  const iovec whole = {answer.data(), answer.size()};
+  iovec whole = {answer.data(), answer.size()};
   std::error_code error;
   out.session_.write({&whole, 1}, error);
   throw_if(error, "sley: accept a WebSocket");
+  ws.state_->begin();
   return ws;
 }
 
@@ -373,8 +458,6 @@ void websocket::close(std::uint16_t code, std::string_view reason) {
 std::uint16_t websocket::close_code() const noexcept { return state_->close_code(); }
 std::string_view websocket::close_reason() const noexcept { return state_->close_reason(); }
 std::string_view websocket::protocol() const noexcept { return state_->protocol(); }
-void websocket::set_read_deadline(instant when) {
-  state_->get_connection().set_read_deadline(when);
-}
+void websocket::set_read_deadline(instant when) { state_->set_read_deadline(when); }
 
 }  // namespace sley::http

@@ -3,6 +3,7 @@
 
 #include <sley/os.hpp>
 
+#include <atomic>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -10,6 +11,7 @@
 #include <system_error>
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -90,6 +92,67 @@ GO_TEST(files, are_served) {
   const std::string head = web.exchange("HEAD /a.txt HTTP/1.1\r\nHost: x\r\n\r\n");
   EXPECT_EQ(header_of(head, "Content-Length"), "10");
   EXPECT_EQ(body_of(head), "");
+}
+
+// An answer that caches keep would be wrong when there is room again.
+GO_TEST(files, without_descriptors_a_file_is_not_missing) {
+  const folders f;
+  std::atomic<int> reported{0};
+  const running_server web(sley::http::file_server(f.root().string(), {.precompressed = true}),
+                           {.on_error = [&](const sley::http::request* in, std::exception_ptr) {
+                             EXPECT_NE(in, nullptr);
+                             ++reported;
+                           }});
+  const auto s = web.connect();
+  const auto ask = [&](std::string_view target) {
+    s.write_all(sley_test::bytes_of(get(target)));
+    const std::string head = sley_test::read_head(s);
+    sley_test::read_exactly(s, std::stoul(header_of(head, "Content-Length")));
+    return status_of(head);
+  };
+  EXPECT_EQ(ask("/a.txt"), 200);
+  rlimit before = {};
+  ::getrlimit(RLIMIT_NOFILE, &before);
+  const rlimit none = {0, before.rlim_max};
+  ::setrlimit(RLIMIT_NOFILE, &none);
+  const int full = ask("/a.txt");
+  const int full_for_a_folder = ask("/sub");
+  const int full_for_nothing = ask("/none");
+  ::setrlimit(RLIMIT_NOFILE, &before);
+  EXPECT_EQ(full, 503);
+  EXPECT_EQ(full_for_a_folder, 503);
+  EXPECT_TRUE(full_for_nothing == 404 || full_for_nothing == 503) << full_for_nothing;
+  EXPECT_GE(reported, 2);
+  EXPECT_EQ(ask("/a.txt"), 200);
+}
+
+GO_TEST(files, what_may_not_be_read_is_forbidden) {
+  const folders f;
+  f.write("root/private.txt", "private");
+  f.write("root/sub/private.js", "plain");
+  f.write("root/sub/private.js.gz", "packed");
+  fs::create_directory(f.root() / "locked");
+  f.write("root/locked/a.txt", "locked");
+  for (const char* name : {"private.txt", "sub/private.js.gz", "locked"}) {
+    fs::permissions(f.root() / name, fs::perms::none);
+  }
+  const running_server web(sley::http::file_server(f.root().string(), {.precompressed = true}));
+  const bool is_root = ::geteuid() == 0;
+  constexpr uid_t stranger = 65'534;
+  if (is_root) {
+    ASSERT_EQ(::seteuid(stranger), 0);
+  }
+  const std::string file = web.exchange(get("/private.txt"));
+  const std::string folder = web.exchange(get("/locked/a.txt"));
+  const std::string packed = web.exchange(get("/sub/private.js", "Accept-Encoding: gzip\r\n"));
+  if (is_root) {
+    ASSERT_EQ(::seteuid(0), 0);
+  }
+  fs::permissions(f.root() / "locked", fs::perms::owner_all);
+  EXPECT_EQ(status_of(file), 403);
+  EXPECT_EQ(status_of(folder), 403);
+  EXPECT_EQ(status_of(packed), 200);  // the plain one may be read
+  EXPECT_EQ(body_of(packed), "plain");
 }
 
 GO_TEST(files, nothing_outside_the_folder_is_served) {

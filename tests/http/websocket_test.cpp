@@ -201,6 +201,30 @@ GO_TEST(websocket, closes_on_peers_that_break_the_protocol) {
   }
 }
 
+// What the peer still sends is thrown away for a while: a connection that is closed with unread
+// bytes in it is reset, and the peer may lose the code.
+GO_TEST(websocket, the_code_arrives_at_a_peer_that_still_sends) {
+  const running_server web(echo, {.on_error = [](const request*, std::exception_ptr) {}});
+  const std::string rest = frame(binary_frame, std::string(8 << 20, 'x'));
+  for (const auto& [code, begin] :
+       {std::pair(1009, std::string()), std::pair(1002, std::string("\x81\x01x")),
+        std::pair(1007, frame(text_frame, "\xc0\xaf"))}) {
+    tcp_stream s = open(web);
+    sley::wait_group sending;
+    sending.go([&s, &rest, begin = begin] {
+      std::error_code error;
+      s.write_all(bytes_of(begin + rest), error);
+    });
+    EXPECT_EQ(code_of(receive(s)), code);
+    std::byte byte[1];
+    std::error_code error;
+    EXPECT_EQ(s.read_some(byte, error), 0U);
+    EXPECT_FALSE(error) << code;  // the end, and no reset
+    s.close();
+    sending.wait();
+  }
+}
+
 GO_TEST(websocket, knows_how_the_peer_closed) {
   struct end {
     std::error_code error;

@@ -8,6 +8,8 @@
 #include <iterator>
 #include <string>
 
+#include <malloc.h>
+
 namespace sley_test {
 namespace {
 
@@ -27,6 +29,11 @@ std::size_t kilobytes(const char* path, const std::string& name) {
 std::size_t available_memory() { return kilobytes("/proc/meminfo", "MemAvailable:") * 1024; }
 
 std::size_t resident_memory() { return kilobytes("/proc/self/status", "VmRSS:") * 1024; }
+
+std::size_t allocated_memory() {
+  const struct mallinfo2 info = ::mallinfo2();
+  return info.uordblks + info.hblkhd;
+}
 
 // The one that lists them is not counted.
 int open_descriptors() {

@@ -11,6 +11,9 @@ std::size_t available_memory();
 // What this process has in memory (VmRSS of /proc/self/status), in bytes.
 std::size_t resident_memory();
 
+// What malloc has given out and not got back, in bytes; 0 where a sanitizer has its own.
+std::size_t allocated_memory();
+
 // The number of this process's open descriptors.
 int open_descriptors();
 

@@ -126,7 +126,7 @@ struct client_options {
   time_span connect_timeout = std::chrono::seconds(30);
   time_span header_timeout = std::chrono::seconds(60);  // from the request's end on
   time_span read_timeout = std::chrono::seconds(60);    // for some of a body to come
-  time_span write_timeout = std::chrono::seconds(60);   // for one write to be taken
+  time_span write_timeout = std::chrono::seconds(60);   // for the server to take some
   time_span idle_timeout = std::chrono::seconds(90);    // between two requests
   // For a server to ask for a body ("Expect: 100-continue"); then it is sent all the same.
   time_span expect_timeout = std::chrono::seconds(1);

@@ -14,7 +14,8 @@
 namespace sley::http {
 
 // An ordered multimap. Names are compared without regard to case, and keep the case they have. All
-// text lies in one piece that a cleared object keeps, so reading messages allocates nothing. Views
+// text lies in one piece that a cleared object keeps up to 2 KiB, so reading messages of the usual
+// size allocates nothing. Views
 // are valid until the object is changed. A value: not for several threads at once.
 class SLEY_API fields {
  public:
@@ -53,6 +54,8 @@ class SLEY_API fields {
   void clear() noexcept {
     text_.clear();
     entries_.clear();
+    if (text_.capacity() > kept_bytes) std::string().swap(text_);
+    if (entries_.capacity() > kept_entries) std::vector<entry>().swap(entries_);
   }
 
   class iterator {
@@ -89,6 +92,9 @@ class SLEY_API fields {
     std::uint32_t name_size;
     std::uint32_t value_size;
   };
+
+  static constexpr std::size_t kept_bytes = 2048;
+  static constexpr std::size_t kept_entries = 64;
 
   std::string text_;
   std::vector<entry> entries_;

@@ -65,6 +65,8 @@ class SLEY_API response {
 
   bool is_head_sent() const noexcept { return is_head_sent_; }
   std::uint64_t body_bytes() const noexcept { return body_bytes_; }  // given to write() so far
+  // What the connection has taken of the body as it is sent: packed, without the sizes of chunks.
+  std::uint64_t sent_bytes() const noexcept { return sent_bytes_; }
 
  private:
   friend class detail::session;
@@ -73,6 +75,10 @@ class SLEY_API response {
   explicit response(detail::session& session) noexcept;
   void begin(bool is_for_head) noexcept;
   void send_text(int status, std::string_view text);
+  void release() noexcept;
+  // All of it was sent, or is another protocol's from now on.
+  bool is_complete() const noexcept { return is_complete_; }
+  bool is_open_ended() const noexcept { return is_open_ended_; }
   void finish();
   void refuse_after_head(const char* what) const;
   [[noreturn]] void throw_no_body() const;
@@ -92,10 +98,13 @@ class SLEY_API response {
   int status_ = 200;
   bool is_head_sent_ = false;
   bool is_for_head_ = false;  // the request is for the head only
+  bool is_complete_ = false;
   bool is_chunked_ = false;
-  bool has_length_ = false;  // the handler has set Content-Length
+  bool is_open_ended_ = false;  // only the end of the stream tells the end of the body
+  bool has_length_ = false;     // the handler has set Content-Length
   std::uint64_t length_ = 0;
   std::uint64_t body_bytes_ = 0;
+  std::uint64_t sent_bytes_ = 0;
   fields headers_;
   fields trailers_;
   std::string head_;     // made and not sent yet

@@ -13,7 +13,9 @@
 #include <exception>
 #include <functional>
 #include <memory>
+#include <string>
 #include <string_view>
+#include <system_error>
 
 namespace sley::http {
 
@@ -24,9 +26,18 @@ struct access_record {
   std::string_view target;
   int version;  // 10 or 11; 0 if the request was not understood
   int status;
-  std::uint64_t body_bytes;           // of the response
+  std::uint64_t body_bytes;  // of the response, as they were sent: packed, without chunks' sizes
   std::chrono::nanoseconds duration;  // from the request's last header byte to the answer's end
+  // Empty if the connection took all of the answer. Else why it was cut: the error of writing,
+  // or errc::incomplete if the handler left it unfinished. body_bytes is what was sent before.
+  std::error_code cut_by;
 };
+
+// One line for a log, without its end; what would not stay in it is escaped.
+//   192.0.2.1:50000 "GET /a?b" 200 5 0.123 ms
+//   192.0.2.1:50000 "GET /a?b" 200 3 60001.000 ms cut: Connection timed out
+// A request that was not understood has "-" between the quotes.
+SLEY_API std::string to_line(const access_record& r);
 
 struct server_options {
   std::size_t header_bytes = 64 << 10;  // more of a request's head: 431
@@ -38,7 +49,7 @@ struct server_options {
   time_span header_timeout = std::chrono::seconds(10);  // for a head to be complete
   time_span idle_timeout = std::chrono::seconds(60);    // between two requests
   time_span read_timeout = std::chrono::seconds(60);    // for some of a body to come
-  time_span write_timeout = std::chrono::seconds(60);   // for one write to be taken
+  time_span write_timeout = std::chrono::seconds(60);   // for the peer to take some
 
   // Makes the connection of an accepted stream, in the connection's goroutine; may wait, as for the
   // handshake of TLS: shutdown() and close() of the server end the stream then, so that the wait
@@ -47,8 +58,9 @@ struct server_options {
   // After each answer, in the connection's goroutine.
   std::function<void(const access_record&)> access_log = {};
   // An exception left the handler; or one left `connect` or the log, or there was no memory, and
-  // the connection is given up (then the request is null). Default: a line on stderr. Not called
-  // for peers that have gone.
+  // the connection is given up (then the request is null). Or an answer was cut because the peer
+  // took nothing for write_timeout: std::system_error, std::errc::timed_out. Default: a line on
+  // stderr, its control characters escaped. Not called for peers that have gone.
   std::function<void(const request*, std::exception_ptr)> on_error = {};
 };
 
@@ -73,9 +85,10 @@ class SLEY_API server {
   // Serves this one in the calling goroutine, until it is closed.
   void serve(connection_ptr one);
 
-  // No more connections; those without a request are closed, the others answer the one they have
-  // and close. Parks until all have, and returns true; false at the deadline: call close(). From
-  // Go's http.Server.Shutdown.
+  // No more connections. A connection that has a request answers it and closes. So does an idle one
+  // to which a request comes within 50 ms; without one it closes then. WebSockets are closed with
+  // 1001: see websocket. Parks until all connections have ended, and returns true; false at the
+  // deadline: call close(). From Go's http.Server.Shutdown.
   bool shutdown(instant deadline = time_point::max());
   // Closes everything at once; handlers that run get errors from their connection.
   void close();

@@ -1,0 +1,212 @@
+// shutdown() in the middle of things: it answers requests that have come, and tells WebSockets.
+#include "support/web.hpp"
+
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <string>
+#include <system_error>
+#include <vector>
+
+using sley::http::request;
+using sley::http::response;
+using sley::http::websocket;
+using sley::net::tcp_stream;
+using sley_test::bytes_of;
+using sley_test::eventually;
+using sley_test::get;
+using sley_test::has;
+using sley_test::read_exactly;
+using sley_test::read_head;
+using sley_test::read_to_end;
+using sley_test::running_server;
+using sley_test::status_of;
+using namespace std::chrono_literals;
+
+namespace {
+
+sley::time_point in(std::chrono::nanoseconds d) { return std::chrono::steady_clock::now() + d; }
+
+// "hello" once. Empty: the connection ended before the head; else the head.
+std::string ask(const tcp_stream& s) {
+  std::error_code error;
+  s.write_all(bytes_of(get("/")), error);
+  std::string answer;
+  while (!error && !answer.ends_with("hello")) {
+    char buffer[1024];
+    const std::size_t n = s.read_some(std::as_writable_bytes(std::span(buffer)), error);
+    if (n == 0) break;
+    answer.append(buffer, n);
+  }
+  return answer;
+}
+
+}  // namespace
+
+// ---- requests ----
+
+// Without a pause: at any moment each connection has a request on its way.
+GO_TEST(shutdown, answers_keep_alive_clients_to_the_end) {
+  constexpr int clients = 40;
+  int lost = 0;
+  const int rounds = sley_test::rounds(10);
+  for (int round = 0; round < rounds; ++round) {
+    running_server web(sley_test::hello);
+    std::atomic<int> asked{0}, without_answer{0};
+    sley::wait_group group;
+    for (int c = 0; c < clients; ++c) {
+      group.go([&] {
+        const tcp_stream s = web.connect();
+        for (;;) {  // ends with the answer that says so
+          const std::string answer = ask(s);
+          ++asked;
+          if (answer.empty()) ++without_answer;
+          if (answer.empty() || has(answer, "Connection: close\r\n")) return;
+        }
+      });
+    }
+    ASSERT_TRUE(eventually([&] { return asked > 5 * clients; }));
+    EXPECT_TRUE(web.server.shutdown(in(10s)));
+    group.wait();
+    lost += without_answer;
+  }
+  // One that had no CPU for longer than the server waits.
+  EXPECT_LE(lost, clients * rounds / 20);
+}
+
+GO_TEST(shutdown, an_idle_connection_answers_what_has_come) {
+  running_server web(sley_test::hello);
+  const tcp_stream s = web.connect();
+  EXPECT_TRUE(has(ask(s), "hello"));
+  const tcp_stream fresh = web.connect();
+  ASSERT_TRUE(eventually([&] { return web.server.open_connections() == 2; }));
+  sley::wait_group group;
+  group.go([&] { EXPECT_TRUE(web.server.shutdown(in(10s))); });
+  std::string answer;
+  do {
+    answer = ask(s);
+  } while (!answer.empty() && !has(answer, "Connection: close\r\n"));
+  EXPECT_EQ(read_to_end(fresh), "");
+  group.wait();
+}
+
+// ---- WebSockets ----
+
+namespace {
+
+constexpr std::string_view upgrade =
+    "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
+    "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n";
+const std::string going_away = {'\x88', '\x02', '\x03', '\xe9'};
+const std::string clients_answer =
+    std::string("\x88\x82", 2) + std::string(4, '\0') + std::string("\x03\xe9", 2);
+
+tcp_stream open(const running_server& web) {
+  tcp_stream s = web.connect();
+  s.write_all(bytes_of(get("/", upgrade)));
+  EXPECT_EQ(status_of(read_head(s)), 101);
+  return s;
+}
+
+}  // namespace
+
+GO_TEST(shutdown, closes_websockets_with_1001) {
+  std::atomic<int> ended{0};
+  running_server web([&](request& in, response& out) {
+    websocket ws = websocket::accept(in, out);
+    EXPECT_FALSE(ws.read());
+    EXPECT_EQ(ws.close_code(), 1001);
+    ++ended;
+  });
+  std::vector<tcp_stream> all;
+  for (int i = 0; i < 10; ++i) all.push_back(open(web));
+  sley::wait_group group;
+  for (const tcp_stream& s : all) {
+    group.go([&] {
+      EXPECT_EQ(read_exactly(s, 4), going_away);
+      s.write_all(bytes_of(clients_answer));
+      EXPECT_EQ(read_to_end(s), "");
+    });
+  }
+  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_TRUE(web.server.shutdown(in(30s)));
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, 15s);
+  group.wait();
+  EXPECT_EQ(ended, 10);
+}
+
+// Neither the peer answers, nor does the handler read.
+GO_TEST(shutdown, ends_websockets_that_do_nothing) {
+  std::atomic<int> ended{0};
+  running_server web([&](request& in, response& out) {
+    websocket ws = websocket::accept(in, out);
+    if (in.path() == "/waits") {
+      in.context().done().receive();
+    } else {
+      std::error_code error;
+      EXPECT_FALSE(ws.read(error));
+      EXPECT_EQ(error, std::errc::operation_canceled);
+      ws.set_read_deadline(sley::time_point::max());
+      EXPECT_FALSE(ws.read(error));  // and stays like that
+      EXPECT_EQ(error, std::errc::operation_canceled);
+    }
+    std::error_code error;
+    ws.write_text("too late", error);
+    EXPECT_TRUE(in.path() == "/waits" || error == std::errc::broken_pipe);
+    ++ended;
+  });
+  const tcp_stream reads = open(web);
+  const tcp_stream waits = web.connect();
+  waits.write_all(bytes_of(get("/waits", upgrade)));
+  EXPECT_EQ(status_of(read_head(waits)), 101);
+  EXPECT_TRUE(web.server.shutdown(in(30s)));
+  EXPECT_EQ(read_exactly(reads, 4), going_away);
+  EXPECT_EQ(ended, 2);
+}
+
+// The handshake comes when the server is on its way out.
+GO_TEST(shutdown, a_websocket_that_begins_late_is_told_as_well) {
+  const sley::chan<void> arrived, go_on;
+  running_server web([=](request& in, response& out) {
+    arrived.send();
+    go_on.receive();
+    websocket ws = websocket::accept(in, out);
+    in.context().done().receive();
+  });
+  const tcp_stream s = web.connect();
+  s.write_all(bytes_of(get("/", upgrade)));
+  arrived.receive();
+  EXPECT_FALSE(web.server.shutdown(in(1ms)));
+  go_on.send();
+  EXPECT_EQ(status_of(read_head(s)), 101);
+  EXPECT_EQ(read_exactly(s, 4), going_away);
+  EXPECT_TRUE(web.server.shutdown(in(30s)));
+}
+
+// Connections come, go and are upgraded while the server ends.
+GO_TEST(shutdown, websockets_end_at_any_moment) {
+  for (int i = 0; i < sley_test::rounds(30); ++i) {
+    auto web = std::make_unique<running_server>([](request& in, response& out) {
+      websocket ws = websocket::accept(in, out);
+      std::error_code error;
+      while (const auto m = ws.read(error)) ws.write_text(m->data, error);
+    });
+    sley::wait_group group;
+    for (int c = 0; c < 4; ++c) {
+      group.go([address = web->address] {
+        std::error_code error;
+        const tcp_stream s = tcp_stream::connect(address, error);
+        if (!error) s.write_all(bytes_of(get("/", upgrade)), error);
+        std::byte buffer[1024];
+        if (!error) s.read_some(buffer, error);
+        if (!error) s.write_all(bytes_of(clients_answer), error);
+        while (!error && s.read_some(buffer, error) > 0) {
+        }
+      });
+    }
+    for (int n = 0; n < i; ++n) sley::this_goroutine::yield();
+    EXPECT_TRUE(web->server.shutdown(in(30s)));
+    web.reset();
+    group.wait();
+  }
+}
