@@ -46,7 +46,7 @@ std::uint32_t scope_of(const std::string& zone) {
 endpoint::endpoint(const sockaddr* address, unsigned size) noexcept
     : size_(std::min<unsigned>(size, sizeof address_)) {
   static_assert(sizeof address_ == sizeof(sockaddr_storage));
-  std::memcpy(address_, address, size_);
+  if (size_ > 0) std::memcpy(address_, address, size_);  // of nothing there may be no address
 }
 
 int endpoint::family() const noexcept { return data()->sa_family; }

@@ -78,7 +78,7 @@ host_and_port split_host_port(std::string_view text, std::error_code& error) {
   const bool is_bracketed = host.size() >= 2 && host.front() == '[' && host.back() == ']';
   if (is_bracketed) host = host.substr(1, host.size() - 2);
   // An IPv6 address needs its brackets: nobody knows where it ends otherwise.
-  const bool is_clear = is_bracketed || host.find_first_of(":[]") == std::string_view::npos;
+  const bool is_clear = host.find_first_of(is_bracketed ? "[]" : ":[]") == std::string_view::npos;
   if (colon == std::string_view::npos || !is_clear) {
     error = std::make_error_code(std::errc::invalid_argument);
   } else {

@@ -18,9 +18,7 @@ class SLEY_API semaphore_core {
 
   // std::logic_error if the count is negative or over the limit, as for release().
   constexpr explicit semaphore_core(std::ptrdiff_t count, std::ptrdiff_t limit)
-      : state_(count * unit) {
-    if (count < 0 || count > limit) throw_bad_count();
-  }
+      : state_(checked(count, limit) * unit) {}
 
   bool try_acquire() noexcept {
     std::ptrdiff_t seen = state_.load_relaxed();  // the cas decides
@@ -47,6 +45,10 @@ class SLEY_API semaphore_core {
   static constexpr std::ptrdiff_t awaited = 1;  // somebody is, or may be, in waiters_
   static constexpr std::ptrdiff_t unit = 2;
 
+  static constexpr std::ptrdiff_t checked(std::ptrdiff_t count, std::ptrdiff_t limit) {
+    if (count < 0 || count > limit) throw_bad_count();
+    return count;
+  }
   [[noreturn]] static void throw_bad_count();
   bool acquire_slow(std::int64_t deadline_ns);
   bool take_or_mark() noexcept;
