@@ -2,6 +2,7 @@
 // again. Run by `./dev fuzz http_url SECONDS`. The input: a URL, a reference and a query, with zero
 // bytes between them.
 #include "expect.hpp"
+#include "http/authority.hpp"
 #include "io/socket.hpp"
 
 #include <sley/http.hpp>
@@ -33,8 +34,26 @@ void check(const url& u) {
          "it is the same URL", text);
   std::error_code error;
   const auto parts = sley::io::split_host_port(u.host_port(), error);
-  expect(u.port == 0 || (!error && parts.host == u.host && parts.port == u.port),
+  expect(u.port == 0 || (!error && parts.host == u.host && parts.port == std::to_string(u.port)),
          "the host and the port are connected to", u.host_port());
+}
+
+// What an authority is taken apart into is all of it.
+void check_authority(std::string_view text) {
+  const auto named = sley::http::detail::parse_authority(text);
+  const bool is_for_requests = sley::http::detail::is_request_authority(text);
+  expect(!is_for_requests || named, "what a request may name is an authority", text);
+  if (!named) return;
+  expect(!named->host.empty() && is_plain(text), "it has a host, and ends no line", text);
+  const bool is_clear = named->zone.empty() && named->has_port_mark == named->port.has_value();
+  expect(!is_for_requests || is_clear, "a request names no zone, nor a port without number", text);
+  std::string again(named->host);
+  if (!named->zone.empty()) again.append("%25").append(named->zone);
+  if (text.starts_with('[')) again = '[' + again + ']';
+  expect(text.starts_with(again), "host and zone are its beginning", text);
+  const std::string_view port = text.substr(again.size());
+  expect(port.starts_with(':') == named->has_port_mark, "a port is behind a mark", text);
+  expect(named->has_port_mark || port.empty(), "nothing is behind the host", text);
 }
 
 void check_parameters(std::string_view query) {
@@ -61,6 +80,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string_view reference = input.next();
   check_parameters(input.rest());
   check_percent(input.rest());
+  check_authority(reference);
+  check_authority(input.rest());
   const auto u = url::try_parse(text);
   if (!u) return 0;
   check(*u);
