@@ -17,7 +17,7 @@ CLASS = re.compile(r"\b(?:class|struct)\s+(?:SLEY_\w+\s+)?(\w[\w:]*)(?:<.*>)?(?:
 HOSTILE = re.compile(
     r"\b(string_view|string|char|span|iovec|io_buffers|sockaddr|endpoint|url|command|"
     r"size_t|ptrdiff_t|u?int\d*_t|int|unsigned|double|"
-    r"nanoseconds|seconds|duration|time_point|"
+    r"nanoseconds|seconds|duration|time_span|time_point|instant|"
     r"errc|tls_errc|\w*options|run_limits|client_request)\b")
 # They tell what is wrong with a template argument, or have nothing that could be hostile.
 # Classes of detail, in public headers, that public ones are made from.
@@ -143,8 +143,8 @@ def declarations(include):
 def normal(signature):
     """A signature without what a caller need not write: std::, const, &, kinds of durations."""
     text = re.sub(r"\b(std|sley)::|\bchrono::|\bconst\b|&", "", signature)
-    text = re.sub(r"\b(steady_clock::)?time_point(<[^<>]*>)?", "time_point", text)
-    text = re.sub(r"\b(duration<[^<>]*>|nanoseconds|seconds)(?= )", "duration", text)
+    text = re.sub(r"\b(?:(steady_clock::)?time_point(<[^<>]*>)?|instant(?= ))", "time_point", text)
+    text = re.sub(r"\b(duration<[^<>]*>|nanoseconds|seconds|time_span)(?= )", "duration", text)
     return re.sub(r"\s*([(,<>)])\s*", r"\1", squeezed(text))
 
 

@@ -7,6 +7,7 @@
 
 #include <mutex>
 #include <optional>
+#include <ratio>
 #include <stop_token>
 
 #define SLEY_HOSTILE_HEADER hostile_waiting
@@ -70,6 +71,21 @@ CALLS(add_timeout, "select_set::add_timeout(duration d, F f)") {
   set.add_receive(c);
   set.add_timeout(x.duration());
   ended_by([&] { set.wait(); }, [&] { c.send(1); });
+}
+
+// ---- durations and times of every unit ----
+
+CALLS(time_span, "time_span::time_span(duration d)") {
+  const auto n = x.number<std::int64_t>(1);
+  use(sley::time_span(std::chrono::hours(n)));
+  use(sley::time_span(std::chrono::duration<double, std::ratio<86'400>>(x.real(1))));
+  EXPECT_EQ(sley::time_span(std::chrono::nanoseconds(n)).count(), n);
+}
+CALLS(instant, "instant::instant(time_point t)") {
+  using clock = std::chrono::steady_clock;
+  const auto n = x.number<std::int64_t>(1);
+  const std::chrono::time_point<clock, std::chrono::hours> t{std::chrono::hours(n)};
+  EXPECT_EQ(sley::instant(t) > clock::time_point(), n > 0);
 }
 
 // ---- timers ----
