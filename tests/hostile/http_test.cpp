@@ -188,7 +188,8 @@ CALLS(server, "http::server::server(handler h, server_options options)") {
   o.target_bytes = x.pick<std::size_t>({o.target_bytes, 0, 1, SIZE_MAX, SIZE_MAX / 2});
   o.body_bytes = x.pick<std::uint64_t>({o.body_bytes, 0, 1, UINT64_MAX, UINT64_MAX / 2});
   o.connections = x.pick<std::size_t>({o.connections, 0, 1, SIZE_MAX, SIZE_MAX / 2});
-  const auto d = x.pick<std::chrono::nanoseconds>({10s, 0ns});
+  const auto d = x.pick<std::chrono::nanoseconds>(
+      {10s, 0ns, std::chrono::nanoseconds::max(), std::chrono::nanoseconds::max() / 2});
   o.header_timeout = o.idle_timeout = o.read_timeout = o.write_timeout = d;
   const running_server server(answering("hello"), o);
   const std::string answer = server.exchange(sley_test::get("/"));
