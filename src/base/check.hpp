@@ -11,13 +11,13 @@ namespace sley::base {
 // 2, as Go does.
 [[noreturn]] void fatal(std::string_view what) noexcept;
 
-// `begin` returns when the caller is to end the process, and nothing else does. `end` shows what
-// else there is to say: the goroutines. Set once, at boot; called in any state, on any thread,
-// perhaps in a signal handler, and perhaps again while they are at work.
+// `begin` returns if the caller must end the process; no other thread does. `end` prints the
+// goroutines. Both are set once, at boot, and called in any state, on any thread, perhaps in a
+// signal handler, and perhaps again while they run.
 using fatal_hook = void (*)() noexcept;
 void set_fatal_hooks(fatal_hook begin, fatal_hook end) noexcept;
 
-// A failed check: the same, but it ends by abort(3), for there is something to debug.
+// A failed check: the same, but it ends by abort(3), because a bug must be debugged.
 [[noreturn]] void check_failed(const char* what, const char* file, int line) noexcept;
 
 #ifdef SLEY_DEBUG_CHECKS

@@ -1,8 +1,8 @@
 // One thread sleeps on a note until another thread wakes it, once. The wake may come before the
 // sleep. From Go's notesleep and notewakeup.
 //
-//   NT-1  What was done before wake() is seen after sleep(): exchange_acq_rel(word_ = signalled) in
-//         wake <-> cas_acquire or load_acquire of it in sleep.
+//   NT-1  Writes before wake() are seen after sleep(): exchange_acq_rel(word_ = signalled) in wake
+//         <-> cas_acquire or load_acquire of it in sleep.
 //   Test: tests/model/note_model.cpp.
 #pragma once
 
@@ -46,7 +46,7 @@ class note {
   }
 
   // For a note that may be woken any number of times: makes it ready for another round. The caller
-  // sees afterwards what was done before every earlier wake.
+  // then sees all writes before every earlier wake.
   void restart() noexcept { word_.exchange_acq_rel(empty, "NT-1"); }
 
   // Makes the note ready for another round. No other thread may be using it.

@@ -5,7 +5,7 @@
 //   add, take      any thread; add also in a signal handler
 //   is_any         any thread; the answer may be outdated at once
 //
-//   PN-1  No bit is lost, and the taker of a bit sees what was done before the bit was added:
+//   PN-1  No bit is lost, and the taker of a bit sees all writes before the bit was added:
 //         or_acq_rel in add <-> exchange_acq_rel in take.
 //   Test: tests/model/published_model.cpp.
 #pragma once

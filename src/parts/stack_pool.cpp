@@ -20,7 +20,7 @@ stack* stack_pool::take() noexcept {
   return p.home == nullptr ? nullptr : make_stack(p);
 }
 
-// Requires the lock, and that there is one.
+// Requires the lock and a free stack.
 stack* stack_pool::pop_free() noexcept {
   stack* s = free_;
   free_ = s->next;
@@ -33,7 +33,7 @@ std::size_t stack_pool::spacing() const noexcept {
   return guard_bytes + default_bytes_ + platform::page_bytes();
 }
 
-// Requires the lock. Best one that has been a stack before, for it has its guard.
+// Requires the lock. Prefers a place that was a stack before, because it has its guard.
 stack_pool::place stack_pool::take_place() noexcept {
   const bool is_used = cold_stacks_ != 0;
   if (with_cold_ == nullptr && !new_arena()) return {};
@@ -50,7 +50,7 @@ stack_pool::place stack_pool::take_place() noexcept {
   } else {
     ++made_;
   }
-  // Of which kind it is matters only where a single mapping is given back.
+  // The kind of guard matters only where a single mapping is given back.
   const auto kind = (home->bare & bit) != 0 ? platform::guard::none : platform::guard::advised;
   return {home, static_cast<std::size_t>(std::countr_zero(bit)), is_used, kind};
 }
@@ -71,7 +71,7 @@ void stack_pool::give_place(const place& p) noexcept {
   }
 }
 
-// False: the process has not had a single guard.
+// False: the process has never had a guard.
 bool stack_pool::protect(char* start, std::size_t bytes, platform::guard& kind) noexcept {
   kind = platform::install_guard(start, bytes);
   detail::lock_guard guard(lock_);
@@ -79,7 +79,7 @@ bool stack_pool::protect(char* start, std::size_t bytes, platform::guard& kind) 
   return has_guards_;
 }
 
-// Without the lock: others may touch new stacks meanwhile, which takes longest.
+// Without the lock, so that other threads may touch new stacks meanwhile; that takes longest.
 stack* stack_pool::make_stack(place p) noexcept {
   char* start = p.home->start + p.index * spacing();
   if (p.is_used) return set_up(start, guard_bytes, spacing(), p);
@@ -111,7 +111,7 @@ bool stack_pool::new_arena() noexcept {
   return true;
 }
 
-// Above a guard of `below` bytes. Without an arena it has the mapping for itself.
+// The stack is above a guard of `below` bytes. Without an arena the mapping is the stack's alone.
 stack* stack_pool::set_up(char* start, std::size_t below, std::size_t bytes,
                           const place& p) noexcept {
   char* header = start + bytes - p.index % colours * line - sizeof(stack);
@@ -135,7 +135,7 @@ void stack_pool::chill(stack* s) noexcept {
   give_place({.home = home, .index = index, .is_used = true});
 }
 
-// One at a time, so that nobody waits for long.
+// Takes the lock for each stack, so that no thread waits for it long.
 bool stack_pool::trim(std::size_t most) noexcept {
   std::size_t surplus;
   {

@@ -7,11 +7,11 @@
 //
 // The distance between stacks is no power of two and their tops are coloured by cache lines: else
 // all tops would compete for the same few cache sets. Stacks of other sizes are mapped one by one.
-// Where the process may have no further guard, a stack has the room for one below it, which does
-// not fault: a goroutine that never ran would be worse. A process without any guard has no stacks.
-// Free stacks are kept last in, first out, for those are warm; those that were not needed for a
-// while are cold: their memory is given back, and only a bit in their arena says that they are
-// there.
+// Where the process may have no further guard, a stack has the room for a guard below it, which
+// does not fault: a goroutine that never ran would be worse. A process without any guard has no
+// stacks. Free stacks are kept last in, first out, because the last one is warm. Stacks that were
+// not needed for a while are cold: their memory is given back, and only a bit in their arena
+// records them.
 #pragma once
 
 #include <sley/detail/lock.hpp>
@@ -57,7 +57,7 @@ class stack_pool {
   static constexpr std::size_t min_bytes = 16 * 1024;
   static constexpr std::size_t max_bytes = std::size_t{64} << 30;
   static constexpr std::size_t guard_bytes = 64 * 1024;
-  // Of a stack that is as large or larger: the kernel keeps as much below main()'s.
+  // For a stack of at least this size: the kernel keeps as much below main()'s.
   static constexpr std::size_t large_guard_bytes = 1024 * 1024;
 
   // Before the first take: the usable size of default stacks, a multiple of the page size.
@@ -68,7 +68,7 @@ class stack_pool {
   stack* take() noexcept;
   // A stack with room for `bytes`, of its own mapping; null as take().
   stack* take_sized(std::size_t bytes) noexcept;
-  // Nobody runs on it any more.
+  // Returns a stack that no thread runs on any more.
   void give(stack* s) noexcept;
 
   // Up to `count` free stacks in a list, newest first, for a cache; perhaps none.
@@ -76,11 +76,11 @@ class stack_pool {
   // A list of stacks of the default size.
   void give_list(stack* first) noexcept;
 
-  // Gives back the memory of up to `most` free stacks that nobody has needed since the last call.
-  // True if there are no more such.
+  // Gives back the memory of up to `most` free stacks that were not needed since the last call.
+  // True if no free stack is left.
   bool trim(std::size_t most) noexcept;
 
-  // A free stack that nobody keeps; a moment's answer.
+  // Is a stack free and in no cache? The answer may be outdated at once.
   bool has_free() const noexcept;
 
   // Bytes of address space and number of stacks made and not unmapped.
@@ -102,13 +102,13 @@ class stack_pool {
     return bytes < large_guard_bytes ? guard_bytes : large_guard_bytes;
   }
   static constexpr std::size_t guard_of(const stack& s) noexcept {
-    // A mapping with a large guard is twice as large at least, and no other one is.
+    // Only a mapping with a large guard is at least twice as large as that guard.
     return s.map_bytes < 2 * large_guard_bytes ? guard_bytes : large_guard_bytes;
   }
 
   // A place in an arena for one stack.
   struct place {
-    arena* home = nullptr;  // null: there is none
+    arena* home = nullptr;  // null: no place
     std::size_t index = 0;
     bool is_used = false;
     platform::guard guard = platform::guard::none;
@@ -131,8 +131,8 @@ class stack_pool {
   std::size_t least_free_ = 0;   // [lock: lock_] since the last trim
   arena* with_cold_ = nullptr;   // [lock: lock_] arenas that have places without memory
   std::size_t cold_stacks_ = 0;  // [lock: lock_] such places that have been stacks before
-  permanent_memory arenas_;      // what arenas are described in
-  bool has_guards_ = false;      // [lock: lock_] there has been one
+  permanent_memory arenas_;      // holds the arenas' records
+  bool has_guards_ = false;      // [lock: lock_] the process has had one
   std::uint64_t made_ = 0;       // [lock: lock_]
   std::uint64_t reserved_ = 0;   // [lock: lock_]
 };

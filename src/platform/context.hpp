@@ -1,9 +1,9 @@
 // Context switch: stop executing here, go on there.
 //
 // What is saved: stack pointer, frame pointer, resume address, and the floating-point control words
-// (MXCSR, x87 control word), which belong to the goroutine. Everything else the compiler saves, for
-// the assembly claims to change all of it. What decides the cost is the CPU's return-address
-// predictor, so the switch is inlined into the function that parks and leaves by a jump to a local
+// (MXCSR, x87 control word), which belong to the goroutine. The compiler saves everything else,
+// because the assembly claims to change all of it. The CPU's return-address predictor decides the
+// cost, so the switch is inlined into the function that parks and leaves by a jump to a local
 // label: each call on the way in is then matched by one return on the way out.
 #pragma once
 
@@ -35,7 +35,7 @@ inline constexpr std::uint16_t default_x87_control = 0x037f;
   asm volatile("movb (%0), %%al" : : "r"(place) : "al");
 }
 
-// Gives the thread those again, for another goroutine that starts on the stack of one that ended.
+// Gives the thread these control words again, for a goroutine that starts on an ended one's stack.
 [[gnu::always_inline]] inline void reset_floating_point() noexcept {
 #ifndef SLEY_NO_FP_CONTROL
   std::uint32_t mxcsr;
@@ -65,9 +65,9 @@ inline constexpr std::uint16_t default_x87_control = 0x037f;
 #define SLEY_APX_REGISTERS
 #endif
 
-// Saves here into `from` and goes on at `to`. Returns when somebody switches back to `from`,
-// perhaps on another thread: what was read from thread-local storage before is void after. Inlined
-// on purpose, so call it from a function that is not.
+// Saves here into `from` and goes on at `to`. Returns when a thread switches back to `from`,
+// perhaps another thread: values read from thread-local storage before are void after. Inlined on
+// purpose, so call it from a function that is not.
 [[gnu::always_inline]] inline void switch_context(context& from, const context& to) noexcept {
 #ifndef SLEY_NO_FP_CONTROL
   // Into variables of their own: side by side they would be compared with one load, which no CPU
@@ -77,7 +77,7 @@ inline constexpr std::uint16_t default_x87_control = 0x037f;
   asm volatile("stmxcsr %0\n\tfnstcw %1" : "=m"(mxcsr), "=m"(x87_control));
   from.mxcsr = mxcsr;
   from.x87_control = x87_control;
-  // Loading costs more than comparing, and they hardly ever differ.
+  // Loading costs more than comparing, and the words hardly ever differ.
   if (__builtin_expect(mxcsr != to.mxcsr || x87_control != to.x87_control, 0)) {
     asm volatile("ldmxcsr %0\n\tfldcw %1" : : "m"(to.mxcsr), "m"(to.x87_control));
   }
@@ -108,8 +108,8 @@ inline constexpr std::uint16_t default_x87_control = 0x037f;
 extern "C" void sley_look_from(const context& where, void (*look)(void*), void* arg);
 
 // Calls look(arg) on the calling thread's stack. An unwinder in it finds, behind three frames (its
-// own caller, `look` and sley_look_from), those of the context that has left at `where`: it only
-// reads that stack, whosever it is.
+// own caller, `look` and sley_look_from), the frames of the context that was saved at `where`. It
+// only reads that stack, which may belong to any thread.
 inline void look_from(const context& where, void (*look)(void*), void* arg) noexcept {
   sley_look_from(where, look, arg);
 }
@@ -124,8 +124,8 @@ context make_context(void* top, void (*entry)()) noexcept;
 // Called for a C++ exception that no frame of a goroutine's stack wants, while that stack is still
 // as it was at the throw; std::terminate() follows when it returns.
 using uncaught_hook = void (*)(_Unwind_Exception* exception) noexcept;
-// Called for one that leaves call_main(), likewise. If it returns, the exception comes out of
-// call_main().
+// Called likewise for an exception that leaves call_main(). If it returns, the exception comes out
+// of call_main().
 // Both are set once, at boot.
 void set_uncaught_hooks(uncaught_hook uncaught, uncaught_hook leaving) noexcept;
 

@@ -65,7 +65,7 @@ class file {
   int fd_;
 };
 
-// The lines of a file of any length. Those longer than the buffer are left out.
+// The lines of a file of any length. Lines longer than the buffer are left out.
 template <std::size_t buffer_bytes>
 class line_reader {
  public:
@@ -84,7 +84,7 @@ class line_reader {
         begin_ = end_ = 0;
         lacks_beginning = true;
       } else if (!read_more()) {
-        return std::nullopt;  // a last line that nobody ended may lack its end
+        return std::nullopt;  // a last line without a newline may lack its end
       }
     }
   }
@@ -105,7 +105,7 @@ class line_reader {
   char buffer_[buffer_bytes];  // not zeroed: it is large, and written before it is read
 };
 
-// Cuts off what is before the first `separator`, and that itself.
+// Cuts off the text before the first `separator`, and the separator itself.
 std::string_view take_field(std::string_view& rest, char separator) noexcept {
   const std::size_t n = std::min(rest.find(separator), rest.size());
   const std::string_view field = rest.substr(0, n);

@@ -2,8 +2,8 @@
 // Unlike Go, which asks the process's own cgroup, this asks all its ancestors as well: the kernel
 // stops a group as soon as one of them has used up its quota.
 //
-// Nothing here allocates. What cannot be read or understood is no limit: with too many processors a
-// program wastes some time, with too few it is slow and nobody sees why.
+// Nothing here allocates. A file that cannot be read or understood sets no limit: with too many
+// processors a program wastes some time, with too few it is slow for no visible reason.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace sley::platform {
 
-// The most processors that are made without anybody asking for so many.
+// At most this many processors are made unless the program asks for more.
 inline constexpr std::uint32_t max_automatic_procs = 256;
 
 // A cgroup's right to `quota_us` of CPU time in each period.
@@ -34,7 +34,7 @@ std::uint32_t automatic_procs(std::int32_t thread_id) noexcept;
 // never leads to a single processor, where one goroutine that computes would hold up all others.
 std::uint32_t procs_for(std::uint32_t affinity_cpus, cpu_quota quota) noexcept;
 
-// A path in a buffer of the kernel's greatest length. What does not fit is not taken.
+// A path in a buffer of the kernel's greatest length. Text that does not fit is not taken.
 class path_text {
  public:
   std::string_view view() const noexcept { return {text_, size_}; }

@@ -1,10 +1,10 @@
-// The thread-local variables of the runtime: which M this thread is, in one of two places. While
-// the goroutine is in an announced call it is in the second, so that whoever wants to enter the
-// runtime there finds nobody in the first and looks closer.
+// The thread-local variables of the runtime: the thread's M, in one of two places. During an
+// announced call of the goroutine it is in the second place. Code that enters the runtime there
+// finds null in the first place and looks closer.
 //
 // A goroutine may be resumed on another thread, and compilers keep the address of a thread-local
-// variable across calls. Therefore they are read and written through volatile assembly on the
-// thread pointer and nothing else: each call reads anew, and no address of them exists.
+// variable across calls. Therefore the variables are read and written through volatile assembly on
+// the thread pointer and nothing else: each call reads anew, and no address of them exists.
 #pragma once
 
 #include <sley/detail/lock.hpp>
@@ -26,15 +26,15 @@ SLEY_THREAD_VARIABLE sley::rt::machine* sley_calling_machine;
 
 namespace sley::platform {
 
-// The locks of the runtime that the thread holds, in builds with debug checks; the first of them,
-// if they are many.
+// The runtime's locks that the thread holds, in builds with debug checks; only the first ones if it
+// holds many.
 struct held_locks {
   static constexpr std::size_t most = 16;
   std::size_t count = 0;
   const detail::lock* locks[most] = {};
   detail::lock_rank ranks[most] = {};
 };
-// For functions in which nobody is resumed on another thread.
+// For functions in which no goroutine is resumed on another thread.
 held_locks& own_held_locks() noexcept;
 
 // Null on a thread that the runtime has not met, and in an announced call.

@@ -2,11 +2,11 @@
 // every decision to stop a goroutine that the scheduler, channels and timers make goes through
 // here.
 //
-// In normal builds these vanish into what they stand for. The chaos build answers by a seed: it
-// shuffles, ends time slices early, sends goroutines to other machines, takes processors from calls
-// that have just begun, keeps processors in reserve, moves descriptors to other watch sets and
-// wakes threads for nothing. The simulation (platform/simulated) decides everything by its plan,
-// and has a clock of its own.
+// In normal builds these functions are inlined and cost nothing. The chaos build answers by a seed:
+// it shuffles, ends time slices early, sends goroutines to other machines, takes processors from
+// calls that have just begun, keeps processors in reserve, moves descriptors to other watch sets
+// and wakes threads for nothing. The simulation (platform/simulated) decides everything by its
+// plan, and has a clock of its own.
 #pragma once
 
 #include "base/random.hpp"
@@ -36,10 +36,10 @@ bool is_due(std::uint32_t time, std::uint32_t period) noexcept;
 
 #else
 
-// What random generators start from.
+// The first state of random generators.
 inline std::uint64_t seed() noexcept { return static_cast<std::uint64_t>(monotonic_ns()); }
 
-// Is the goroutine that would run next, in a time slice that is over or not, sent behind everybody?
+// Is the next goroutine, in a time slice that is over or not, sent behind all the others?
 inline bool ends_slice(bool is_over) noexcept { return is_over; }
 
 // Does a goroutine that became runnable stay with the processor that made it so?
@@ -51,15 +51,15 @@ inline bool stays_in_call() noexcept { return true; }
 // Does a thread that is to sleep on a futex come back at once?
 inline bool wakes_for_nothing() noexcept { return false; }
 
-// How many of so many processors are kept in reserve, if that many should be?
+// The number of processors kept in reserve, of `procs`, if `wanted` should be.
 inline std::uint32_t kept_in_reserve(std::uint32_t wanted, std::uint32_t) noexcept {
   return wanted;
 }
 
-// In which of so many watch sets is a descriptor watched from now on, if it should be in that one?
+// The watch set, of `sets`, in which a descriptor is watched from now on, if `wanted` should be it.
 inline std::uint32_t watched_in(std::uint32_t wanted, std::uint32_t) noexcept { return wanted; }
 
-// Of something that is done once in so many times: is it done at this one?
+// Is something that is done once every `period` times done at this time?
 inline bool is_due(std::uint32_t time, std::uint32_t period) noexcept { return time % period == 0; }
 
 #endif

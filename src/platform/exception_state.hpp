@@ -1,7 +1,7 @@
 // The C++ exception state that belongs to a goroutine, not to its thread: the chain of exceptions
-// being handled and the count of those in flight (__cxa_eh_globals of the Itanium C++ ABI). Swapped
-// at every switch, so that a goroutine may park in a catch block or in a destructor during
-// unwinding and go on elsewhere.
+// being handled and the number in flight (__cxa_eh_globals of the Itanium C++ ABI). Swapped at
+// every switch, so that a goroutine may park in a catch block or in a destructor during unwinding
+// and go on elsewhere.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Memory faults: the runtime wants to know of those in the guard of a goroutine's stack.
+// Memory faults: the runtime must learn of a fault in the guard of a goroutine's stack.
 #pragma once
 
 namespace sley::platform {
@@ -7,13 +7,13 @@ namespace sley::platform {
 // if the fault is the runtime's business, it does not return.
 using fault_hook = void (*)(void* address, void* stack_pointer) noexcept;
 
-// Takes SIGSEGV. The hook sees faults of instructions. Those that it returns from, and signals that
-// a process has sent, go on to the handler that was installed before, with that handler's flags and
-// mask; else to the default action. Once, at boot.
+// Takes SIGSEGV. The hook sees faults of instructions. A fault that it returns from, or a signal
+// that a process has sent, goes on to the handler that was installed before, with that handler's
+// flags and mask; else to the default action. Once, at boot.
 void install_fault_handler(fault_hook hook) noexcept;
 
-// Gives the calling thread an alternate signal stack, unless it has one: a fault in a guard leaves
-// no room on the stack that it is about. Returns it; null if the thread had one or there is no
+// Gives the calling thread an alternate signal stack, unless it has one: a fault in a stack's guard
+// leaves no room on that stack. Returns the signal stack; null if the thread had one or there is no
 // memory.
 void* use_alternate_signal_stack() noexcept;
 // Before the thread's end, with what use_alternate_signal_stack() returned: the memory goes back.

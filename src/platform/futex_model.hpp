@@ -1,7 +1,7 @@
-// The kernel's side of futex(2) for model builds: the comparison and going to sleep are one step
-// for those who wake, and only a wake or a deadline ends the sleep. All words share one queue, so a
-// wake reaches every sleeper; the kernel permits that (spurious wake-ups), and it never hides a
-// lost one, as each sleeper looks at its own word again. A deadline may pass at any moment of a
+// The kernel's side of futex(2) for model builds: a waking thread sees the comparison and the going
+// to sleep as one step, and only a wake or a deadline ends the sleep. All words share one queue, so
+// a wake reaches every sleeper. The kernel permits that (spurious wake-ups). It never hides a lost
+// wake, because each sleeper looks at its own word again. A deadline may pass at any moment of a
 // sleep.
 #pragma once
 
@@ -12,7 +12,7 @@
 
 namespace sley::platform {
 
-// A second look would only repeat the first, for every schedule is tried.
+// A second look would only repeat the first, because every schedule is tried.
 inline constexpr int tries_before_sleep = 1;
 inline constexpr int pauses_between_tries = 1;
 inline constexpr int looks_after_nudge = 1;

@@ -1,5 +1,5 @@
-// Interrupting a thread of ours: SIGURG, as in Go, for hardly anybody uses it and its default
-// action is nothing.
+// Interrupting a thread of ours: SIGURG, as in Go, because hardly any program uses it and its
+// default action is nothing.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@ namespace sley::platform {
 
 // Called on the interrupted thread, in the signal handler, on its alternate stack, with interrupts
 // deferred; it may wait.
-// False: the signal was none of ours, and goes on to whoever handled SIGURG before.
+// False: the signal was none of ours, and goes on to the earlier handler of SIGURG.
 using interrupt_hook = bool (*)() noexcept;
 
 // Takes SIGURG. System calls that the signal interrupts go on after it, where the kernel can do

@@ -1,6 +1,7 @@
 // Which descriptors are ready: epoll(7). Each is watched in one of several sets, in which it is
 // registered once, edge-triggered: an event says that something has changed since the call that
-// found nothing. Events are taken out of a set without waiting; a wait is for those of all sets.
+// found nothing. Events are taken out of one set without waiting; a wait is for the events of all
+// sets.
 //
 // Sets are never closed. No function here takes a lock of libc or allocates.
 #pragma once
@@ -26,17 +27,18 @@ struct poll_event {
 // thread at a time. Returns 0, or an errno value.
 int open_watch_set() noexcept;
 
-// Registers a descriptor in a set: from now on its changes are events with this tag, and what it is
-// ready for already is one. It may be in several sets. Returns 0, or an errno value; EPERM: it is
-// of a kind that cannot be waited for, as regular files are.
+// Registers a descriptor in a set: from now on its changes are events with this tag. Its readiness
+// at that moment is an event as well. It may be in several sets. Returns 0, or an errno value;
+// EPERM: it is of a kind that cannot be waited for, as regular files are.
 int watch(std::uint32_t set, int fd, std::uint64_t tag) noexcept;
-// No events of it in this set after this but those that somebody is just taking.
+// This set has no events of it any more, except events that a thread is just taking.
 void unwatch(std::uint32_t set, int fd) noexcept;
 
-// The CPU that took in the last packet of a socket (SO_INCOMING_CPU); -1: it is none, or had none.
+// The CPU that took in the last packet of a socket (SO_INCOMING_CPU); -1: it is no socket, or had
+// no packet.
 int incoming_cpu(int fd) noexcept;
 
-// Takes what there is in a set, as far as there is room. Returns how many.
+// Takes the events of a set, as many as fit. Returns their number.
 std::size_t take_events(std::uint32_t set, std::span<poll_event> events) noexcept;
 
 // Blocks the thread until there are events in any set, break_wait(), a signal, or deadline_ns;

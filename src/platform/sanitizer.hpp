@@ -147,7 +147,7 @@ struct fiber_state {
 #endif
 }
 
-// A stack that nobody runs on yet.
+// For a stack that no thread runs on yet.
 [[gnu::always_inline]] inline void create_fiber([[maybe_unused]] fiber_state& s,
                                                 [[maybe_unused]] void* low,
                                                 [[maybe_unused]] std::size_t bytes) noexcept {
@@ -165,7 +165,7 @@ struct fiber_state {
 #endif
 }
 
-// A stack whose memory goes back to the system. Nobody runs on it.
+// For a stack whose memory goes back to the system. No thread runs on it.
 [[gnu::always_inline]] inline void destroy_fiber([[maybe_unused]] fiber_state& s) noexcept {
 #ifdef SLEY_TSAN
   if (s.fiber != nullptr) __tsan_destroy_fiber(s.fiber);

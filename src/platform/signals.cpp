@@ -11,12 +11,12 @@ namespace sley::platform {
 namespace {
 
 struct signal_place {
-  bool is_changed = false;  // `before` is what it was
+  bool is_changed = false;  // `before` is its original action
   struct sigaction before = {};
 };
 signal_place places[last_signal + 1];
 
-// What it needs is there before the first handler is installed, which orders it, but not in the
+// The hook is published before the first handler is installed. That orders it, but not in the
 // language's terms: PB-1.
 base::published<void (*)(int) noexcept> on_signal;
 
@@ -49,7 +49,7 @@ bool may_handle_signal(int signal) noexcept {
     case SIGFPE:
     case SIGILL:
     case SIGTRAP: return false;
-    // Between SIGSYS and SIGRTMIN are those of the thread library.
+    // The signals between SIGSYS and SIGRTMIN belong to the thread library.
     default:
       return (signal >= 1 && signal <= SIGSYS) || (signal >= SIGRTMIN && signal <= last_signal);
   }

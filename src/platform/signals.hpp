@@ -1,20 +1,20 @@
-// What signals do that the program asks for: those that it may handle. Callers take turns.
+// The actions of signals that the program may handle. One thread at a time calls this.
 #pragma once
 
 namespace sley::platform {
 
-// The signals that can be asked for have the numbers 1 to this.
+// Signals have the numbers 1 to this.
 inline constexpr int last_signal = 64;
 
-// False: the system keeps it for itself, or the program itself raises it by its instructions.
+// False: the system or the runtime keeps it, or the program's instructions raise it.
 bool may_handle_signal(int signal) noexcept;
 
-// From now on `hook(signal)` is called, on any thread, on its alternate stack if it has one: it is
-// to do no more than a signal handler may. errno is kept; system calls go on where the kernel can
-// do that (SA_RESTART).
+// From now on `hook(signal)` is called, on any thread, on its alternate stack if it has one: it may
+// do no more than a signal handler. errno is kept; system calls go on where the kernel can do that
+// (SA_RESTART).
 void handle_signal(int signal, void (*hook)(int) noexcept) noexcept;
 void ignore_signal(int signal) noexcept;
-// As it was before the first of those.
+// Restores the action that the signal had before the first such call.
 void restore_signal(int signal) noexcept;
 
 }  // namespace sley::platform

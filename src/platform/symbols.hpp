@@ -2,7 +2,7 @@
 //
 // Source lines come from the debug information, which libbacktrace reads; a build without it knows
 // what the dynamic loader knows, which is little of a program but much of its libraries. Neither
-// calls malloc: in a fatal error its locks may be held by whoever will never give them back.
+// calls malloc: in a fatal error a thread that never goes on may hold malloc's locks.
 #pragma once
 
 #include <cstdint>
@@ -16,21 +16,21 @@ struct frame_name {
   std::string_view file;      // the source; where the line is unknown, the program or library
   int line = 0;               // 0 if unknown
   bool is_inlined = false;    // into the function of a later visit
-  // Where the function begins, or the one that this one is inlined into; 0 if unknown.
+  // Where the function begins, or the function that it is inlined into; 0 if unknown.
   std::uintptr_t function_start = 0;
 };
 
 // Must not throw. The views are good until it returns.
 using frame_visitor = void (*)(void* arg, const frame_name& frame);
 
-// Calls `visit` for each function that the call before `pc` is in: those that are inlined there,
-// innermost first, then the real one. Never, if the address is in no known code. `pc` is a return
+// Calls `visit` for each function that the call before `pc` is in: inlined functions, innermost
+// first, then the real one. Does not call it if the address is in no known code. `pc` is a return
 // address; for the address of an instruction, such as that of a fault, pass the one after it.
 //
 // The first call reads the tables of the program and its libraries: 0.1 s, and more for a large
-// program; later ones take some us. Libraries that are loaded after it have names, but no lines.
-// A lock of the dynamic loader is taken by the first call, and for what has no lines. Needs 32 KB
-// of stack: for a machine's stack or a signal's, not for a goroutine's.
+// program; later calls take some us. Libraries that are loaded after it have names, but no lines.
+// The first call takes a lock of the dynamic loader, and so does each call for code without lines.
+// Needs 32 KB of stack: for a machine's stack or a signal's, not for a goroutine's.
 void describe(std::uintptr_t pc, frame_visitor visit, void* arg) noexcept;
 
 // The same without debug information: calls `visit` at most once.
@@ -40,9 +40,9 @@ void describe_by_loader(std::uintptr_t pc, frame_visitor visit, void* arg) noexc
 bool knows_lines() noexcept;
 
 // A name as in the source, written to `buffer` and cut to its size; or the name itself, if it is
-// not one that a C++ compiler made. So is every name without `may_allocate`, because the C++
-// library's function for it calls malloc. It also needs some 100 bytes of stack for each character
-// of the name: not for a goroutine's stack.
+// not one that a C++ compiler made. Without `may_allocate` every name is returned as it is, because
+// the C++ library's function for it calls malloc. It also needs some 100 bytes of stack for each
+// character of the name: not for a goroutine's stack.
 std::string_view demangle(std::string_view name, std::span<char> buffer,
                           bool may_allocate) noexcept;
 

@@ -234,7 +234,7 @@ class known_threads {
   std::size_t size_ = 0;
 };
 
-// From the process's own number on, as those of its threads mostly follow.
+// Begins at the process's own number, because its threads' numbers mostly follow it.
 std::uint32_t search_threads(std::uint32_t enough, bool (*goes_on)() noexcept) noexcept {
   constexpr std::int32_t most_ids = 4 * 1024 * 1024;  // PID_MAX_LIMIT in the kernel
   constexpr std::int32_t at_once = 8192;

@@ -1,4 +1,4 @@
-// Decides which thread goes on, and keeps the journal of what has happened.
+// Decides which thread goes on, and keeps the journal of all events.
 #pragma once
 
 #include "platform/simulated/simulation.hpp"

@@ -4,10 +4,10 @@
 // chance. The simulation has its own clock, which stands while a thread can run and jumps when none
 // can.
 //
-// A process is simulated once: what runs in it depends on the plan alone. From "Loom", "Shuttle"
-// and FoundationDB's simulator; priorities are those of Burckhardt et al., "A Randomized Scheduler
-// with Probabilistic Guarantees of Finding Bugs" (ASPLOS 2010), and the bound on preemptions is
-// that of Musuvathi and Qadeer, "Iterative Context Bounding" (PLDI 2007).
+// A process is simulated once: its course depends on the plan alone. From "Loom", "Shuttle" and
+// FoundationDB's simulator; the priorities are from Burckhardt et al., "A Randomized Scheduler with
+// Probabilistic Guarantees of Finding Bugs" (ASPLOS 2010), and the bound on preemptions is from
+// Musuvathi and Qadeer, "Iterative Context Bounding" (PLDI 2007).
 #pragma once
 
 #include <cstddef>
@@ -43,10 +43,9 @@ struct plan {
   simulated::strategy strategy = strategy::random;
   bool at_every_atomic = false;         // points within the runtime count as well
   bool is_traced = false;               // record which goroutine passes which point
-  std::uint32_t depth = 3;              // priorities: it is lost at one point less than this
+  std::uint32_t depth = 3;              // priorities: they change at one point less than this
   std::uint64_t expected_points = 100;  // priorities: those points lie among this many
-  std::uint32_t preemptions =
-      2;  // exhaustive: the most switches away from a thread that could go on
+  std::uint32_t preemptions = 2;  // exhaustive: at most this many switches from a runnable thread
   std::uint64_t most_steps = 1'000'000;
   std::int64_t step_ns = 0;  // the clock advances this much at each point
   // After this many points without a thread going to sleep the clock jumps all the same, because a
