@@ -1,5 +1,5 @@
-// Before the first goroutine: how many processors, how large the stacks, who handles signals, and
-// the runtime's own threads.
+// Prepares the runtime before the first goroutine: the number of processors, the size of stacks,
+// signal handlers, and the runtime's own threads.
 #include "base/check.hpp"
 #include "base/print.hpp"
 #include "base/published.hpp"
@@ -28,8 +28,8 @@ namespace {
 detail::lock boot_lock{detail::lock_rank::boot};
 base::published<bool> booted;
 
-// Only the thread that called fork() goes on in the child, and the others' locks may be taken
-// there.
+// Only the thread that called fork() goes on in the child, where locks of other threads may be
+// taken.
 void forbid_use_in_child() noexcept {
   sched.has_forked.store_relaxed(true);  // the only thread
   reset_last_words();
@@ -67,8 +67,8 @@ void start_poller() noexcept {
                   : "sley: can't open the poller: epoll or eventfd is refused");
 }
 
-// While the object is loaded and not in boot(): a constructor may wait for a thread that boots, and
-// holds the loader's lock meanwhile.
+// Runs while the object is loaded and not in boot(): a constructor may wait for a thread that
+// boots, and holds the loader's lock meanwhile.
 [[gnu::constructor]] void keep_threads_code() noexcept { platform::keep_loaded(); }
 
 }  // namespace

@@ -1,14 +1,15 @@
-// When nothing can ever run again: every thread of the process is known to wait for somebody, and
-// nobody is left to come. From Go's checkdead.
+// Ends the process when nothing can ever run again: every thread is known to wait for another one,
+// and no event can come. From Go's checkdead.
 //
 // sysmon looks when all processors are idle and no timer is armed. It accounts for all threads that
-// the kernel counts: its own, idle machines, and those whose goroutine or foreign thread waits in
-// sley. One that it can't account for (a goroutine in a blocking call, a thread of the user's) may
-// bring something, and so may what sysmon itself has been asked for meanwhile. As threads are
-// looked at one after the other, it looks twice, and nothing may have happened in between.
+// the kernel counts: the runtime's own, idle machines, and threads that wait in sley for their
+// goroutine or as foreign threads. A thread that it can't account for (a goroutine in a blocking
+// call, a thread of the user's) may wake another, and so may a request to sysmon meanwhile. Because
+// sysmon looks at one thread after the other, it looks twice, and nothing may have happened in
+// between.
 //
 //   DL-1  The last foreign thread waits or ends, and sysmon, which found it busy, rests: the thread
-//         says that it waits, a light barrier, and load_relaxed(awaits_foreigners) <->
+//         publishes that it waits, a light barrier, and load_relaxed(awaits_foreigners) <->
 //         store_relaxed to true, a heavy barrier, and the count.
 #include "base/check.hpp"
 #include "platform/os.hpp"
@@ -30,7 +31,7 @@ struct account {
   std::uint64_t events = 0;  // grows with everything that happens
 };
 
-// Whatever its time: a goroutine may sleep for ever.
+// A timer of any time counts: a goroutine may sleep for ever.
 bool is_any_timer_armed() noexcept {
   const std::uint32_t procs = sched.procs.read();
   for (std::uint32_t i = 0; i < procs; ++i) {

@@ -24,7 +24,7 @@ namespace {
 // What a dump needs, on a stack that is large enough for it.
 struct dumper {
   goroutine_printer out;
-  goroutine* first;        // the one that calls; null if none does
+  goroutine* first;        // the calling goroutine; null if none calls
   const stack_trace* own;  // its stack
   stack_groups groups{count_records()};
   stack_trace trace = {};
@@ -60,7 +60,7 @@ struct dumper {
   }
 };
 
-// All stop at their next entry. Those that compute or block go on.
+// Machines stop at their next entry. Goroutines that compute or block go on until then.
 void halt() noexcept {
   sched.gate.stop();
   for (machine* m : sched.machines) {
@@ -81,7 +81,7 @@ void halt() noexcept {
   }
 }
 
-// One of them may hold malloc's lock.
+// A goroutine that a signal has stopped may hold malloc's lock.
 void let_interrupted_go_on(machine* own) noexcept {
   if (own != nullptr) own->border.enter();
   release_interrupted();
@@ -98,7 +98,7 @@ void dump_all(int fd) noexcept {
   wait_for_snapshot();
   halt();
   machine* m = this_machine();
-  // Not where it may have happened inside malloc.
+  // Not if the error may have happened inside malloc.
   const bool may_allocate = m == nullptr || !m->border.is_inside();
   if (may_allocate) let_interrupted_go_on(m);
   goroutine* g = m != nullptr && m->g != nullptr && !m->g->is_foreign ? m->g : nullptr;
@@ -143,7 +143,7 @@ constexpr int quit_status = 2;
 
 detail::atomic<bool> was_asked_to_quit;  // relaxed: the note that wakes sysmon orders it
 
-// In the child of a fork sysmon is not there.
+// In the child of a fork there is no sysmon.
 void on_quit() noexcept {
   if (sched.has_forked.load_relaxed()) platform::end_process(quit_status);
   announce_last_words();
@@ -151,7 +151,7 @@ void on_quit() noexcept {
   wake_sysmon();
 }
 
-// After a fork() there are no other threads, and what locks they held nobody knows.
+// After a fork() there are no other threads, and they may have held any lock.
 void dump_to_stderr() noexcept {
   if (!sched.has_forked.load_relaxed()) dump_all(2);
 }

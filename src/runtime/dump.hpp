@@ -3,11 +3,11 @@
 
 namespace sley::rt {
 
-// [sysmon] Somebody has sent SIGQUIT: prints all and ends the process with status 2.
+// [sysmon] After a SIGQUIT: prints all goroutines and ends the process with status 2.
 void serve_dump_requests() noexcept;
 bool is_dump_requested() noexcept;
 
-// The stack of the goroutine that calls. May allocate.
+// Prints the calling goroutine's stack. May allocate.
 void dump_this_goroutine(int fd) noexcept;
 
 }  // namespace sley::rt

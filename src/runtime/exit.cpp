@@ -1,6 +1,6 @@
 // A goroutine ends. Its stack is still warm: a goroutine that has not begun yet takes it over
-// without a switch. From Go's goexit0, which has no such short cut, for there a stack comes with
-// the record.
+// without a switch. From Go's goexit0, which has no such short cut, because there a stack comes
+// with the record.
 #include "runtime/enter.hpp"
 #include "runtime/records.hpp"
 #include "runtime/sched_state.hpp"
@@ -30,9 +30,9 @@ void retire(machine* m, goroutine* g) noexcept {
 // A new stack has been switched to.
 [[gnu::noinline]] void arrive() noexcept { come_back(current_machine()->g->stack->fiber, {}); }
 
-// Runs the task of the goroutine that has this stack. Exceptions are not caught: one that nobody
-// wants is found so while its stack still stands (see sley_goroutine_personality).
-// The object of a forced unwind is null, though the ABI has it caught by reference.
+// Runs the task of the goroutine that has this stack. Exceptions are not caught: an exception that
+// no frame wants is reported while its stack still stands (see sley_goroutine_personality). The
+// object of a forced unwind is null, though the ABI has it caught by reference.
 __attribute__((noinline, no_sanitize("null"))) void run_task() {
   goroutine* g = current_machine()->g;
   leave();
@@ -48,14 +48,14 @@ __attribute__((noinline, no_sanitize("null"))) void run_task() {
 // Where a stack goes on whose goroutine has ended.
 struct continuation {
   bool on_this_stack;  // another goroutine begins here, and is the current one already
-  goroutine* next;     // else: who runs next; null: the machine's own stack
+  goroutine* next;     // else: the next to run; null: the machine's own stack
 };
 
 [[gnu::noinline]] continuation finish() noexcept {
   machine* m = current_machine();
   goroutine* g = m->g;
   parts::stack* s = g->stack;
-  m->ends = m->locks != 0;  // it was locked to this thread, which goes with it
+  m->ends = m->locks != 0;  // it was locked to this thread, which ends with it
   goroutine* next = m->ends ? nullptr : next_local(m, s->map_bytes == 0 ? s : nullptr).g;
   if (m->p->trace != nullptr) trace_end(m->p, "ended");
   const bool was_main = std::exchange(m->main_returned, false);
@@ -70,7 +70,7 @@ struct continuation {
     platform::reset_floating_point();
     return {true, next};
   }
-  // If it is kept, only this machine can take it, and it leaves it first.
+  // If the stack is kept, only this machine can take it, and the machine leaves it first.
   if (!keep_stack(m, s)) m->after = {&give_left_stack, nullptr, s};
   return {false, next};
 }
@@ -79,13 +79,13 @@ struct continuation {
 
 namespace {
 
-// The unwinder asks at each frame whether to go on; the catch in run_task is what stops it.
+// The unwinder asks at each frame whether to go on; the catch in run_task stops it.
 _Unwind_Reason_Code go_on(int, _Unwind_Action, _Unwind_Exception_Class, _Unwind_Exception*,
                           _Unwind_Context*, void*) {
   return _URC_NO_REASON;
 }
 
-// The end of a catch that did not rethrow: run_task's, or one that must not be.
+// The end of a catch that did not rethrow: run_task's, or one of the user's, which is an error.
 void forced_unwind_ended(_Unwind_Reason_Code, _Unwind_Exception*) {
   if (!this_machine()->g->extra->exit_arrived) {
     base::fatal(

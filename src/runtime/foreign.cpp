@@ -1,10 +1,10 @@
 // Threads that the runtime did not make. Such a thread may use everything: it has a machine of its
 // own, which never holds a processor, and a goroutine record that stands for it in queues of
 // waiters. Where a goroutine would park, the thread sleeps. From Go's extra Ms (needm), which go
-// further: there the thread needs a P, for it runs Go code, which a thread of C++ does not need.
+// further: there the thread needs a P, because it runs Go code. A C++ thread needs none.
 //
-// With run_options::on_this_thread the thread does become a goroutine's: the main one's, which is
-// locked to it, so that all its waiting is the thread's.
+// With run_options::on_this_thread the main goroutine runs on the thread and is locked to it, so
+// the thread waits whenever the goroutine does.
 #include "base/check.hpp"
 #include "platform/current.hpp"
 #include "platform/exception_state.hpp"
@@ -30,8 +30,8 @@ namespace {
 
 pthread_key_t thread_end_key;
 
-// The thread ends: its machine is used again for another. A destructor of a thread_local that runs
-// later still, and uses the library, gets a new one.
+// The thread ends: another thread may use its machine. A destructor of a thread_local that runs
+// later still, and uses the library, gets a new machine.
 void forget_thread(void* arg) {
   auto* m = static_cast<machine*>(arg);
   end_extra(m->self);
@@ -126,7 +126,7 @@ __attribute__((noinline, no_sanitize("null"))) bool run_main_task(goroutine* g,
   return true;
 }
 
-// The main goroutine is gone, and run() does not return: its thread is nobody's any more.
+// The main goroutine is gone, and run() does not return: its thread has no more use.
 [[noreturn]] void wait_for_ever(machine* m) noexcept {
   processor* p = release_p(m);
   m->g->reason = wait::goexit;

@@ -1,8 +1,8 @@
 // G: a goroutine. A small record until it first runs; then a stack is bound to it.
 //
 // Records come from slabs and are never given back to the system, so a pointer to one is always
-// readable. Who may touch what is said behind each field; "owner" is the machine that runs the
-// goroutine, or whoever took it off the queue or list that it was handed over by.
+// readable. A note behind each field says which threads may touch it. The "owner" is the machine
+// that runs the goroutine, or the thread that took it off the queue or list that handed it over.
 #pragma once
 
 #include <sley/detail/atomic.hpp>
@@ -29,7 +29,7 @@ struct local_values;
 
 inline constexpr std::uint64_t main_goroutine_id = 1;
 
-// What few goroutines have.
+// Properties that few goroutines have.
 struct goroutine_extra {
   std::string_view name() const noexcept { return {name_bytes, name_size}; }
   void set_name(std::string_view s) noexcept {
@@ -50,13 +50,14 @@ struct goroutine_extra {
 struct machine;
 struct goroutine;
 
-// In user code, where the goroutine or the thread ends: destroys its values, and what it has else.
+// In user code, where the goroutine or the thread ends: destroys its values and the rest of
+// `extra`.
 void end_extra(goroutine* g) noexcept;
 
-// What must be seen to before a goroutine can run; a machine looks at all of it at once.
+// Reasons why a goroutine cannot run at once. A machine looks at all of them with one load.
 enum need : std::uint8_t {
   needs_stack = 1,    // it has not begun, and has none yet
-  needs_machine = 2,  // its own machine waits for it: whoever picks it hands its processor over
+  needs_machine = 2,  // its own machine waits for it, and gets the processor of its picker
   being_trimmed = 4,  // sysmon is giving back the unused pages of its stack, see trim.cpp
 };
 
@@ -81,7 +82,7 @@ struct alignas(64) goroutine {
   alignas(std::max_align_t) std::byte task[detail::task_bytes];  // [owner]
   std::uint64_t created_by = 0;      // [owner] the id of the goroutine that started it, 0: a thread
   const void* created_at = nullptr;  // [owner] where
-  // [owner] Where its mark is if it holds a shared_mutex shared and is not in that one's count.
+  // [owner] Where its mark is if it holds a shared_mutex shared and is not in the mutex's count.
   parts::reader_slot* reader_slot = nullptr;
   std::uint32_t trimmed_s = 0;  // [sysmon] when its stack was trimmed last, in coarse_s + 1
 
@@ -92,8 +93,8 @@ struct alignas(64) goroutine {
   }
 };
 
-// Has it begun, or will it, and has not ended? Anybody; a moment's answer, with which what it did
-// before is seen.
+// Has the goroutine begun, or will it begin, and has it not ended? Any thread. The answer may be
+// outdated at once; the caller sees the goroutine's writes before it.
 inline bool is_alive(const goroutine& g) noexcept {
   const parts::status s = g.status.get_acquire();
   return !g.is_foreign && s != parts::status::idle && s != parts::status::dead;

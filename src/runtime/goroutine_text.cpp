@@ -12,7 +12,7 @@
 
 namespace sley::rt {
 
-using base::peek;  // who computes in user code goes on while we look
+using base::peek;  // goroutines in user code go on meanwhile
 
 machine* runner_of(const goroutine& g) noexcept {
   if (g.status.get() != parts::status::running) return nullptr;
@@ -39,8 +39,8 @@ bool is_locked_to(const machine* m) noexcept {
   return m != nullptr && peek(m->locks) > (peek(m->has_left_call) ? 1U : 0U);
 }
 
-// Frames that say nothing to the author of a goroutine: the runtime's, with all that is inlined
-// there, what starts a task, and the standard library's ways to call a function.
+// Frames that say nothing to the author of a goroutine: the runtime's, with all functions inlined
+// there, the start of a task, and the standard library's ways to call a function.
 bool is_start_of_task(std::string_view function) noexcept {
   return function.starts_with("_ZN4sley6detail8run_task") &&
          function.find("main_task") == std::string_view::npos;

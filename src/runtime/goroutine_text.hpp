@@ -15,9 +15,9 @@ struct frame_name;
 
 namespace sley::rt {
 
-// Which machine runs the goroutine at the moment; null if none does. For figures and dumps.
+// The machine that runs the goroutine at the moment; null if none does. For figures and dumps.
 machine* runner_of(const goroutine& g) noexcept;
-// The same, or the one that it is bound to.
+// The same, or the machine that the goroutine is bound to.
 machine* thread_of(const goroutine& g) noexcept;
 
 // What is known of a goroutine without its stack.
@@ -30,8 +30,8 @@ struct goroutine_view {
   std::uint64_t id = 0;
   std::uint64_t created_by = 0;  // a goroutine's id, or 0
   std::uintptr_t created_at = 0;
-  std::string_view state;     // of what stays in memory for good
-  std::uint32_t minutes = 0;  // so long it waits
+  std::string_view state;     // text that is never freed
+  std::uint32_t minutes = 0;  // how long it has waited
   bool is_waiting = false;
   bool is_locked = false;  // to its thread
   bool has_thread = false;
@@ -39,7 +39,8 @@ struct goroutine_view {
   char name_bytes[goroutine_extra::max_name] = {};
 };
 
-// A frame that is not shown, as it says nothing to the author of a goroutine. Needs 64 KB of stack.
+// A frame that is not shown, because it says nothing to the author of a goroutine. Needs 64 KB of
+// stack.
 bool is_runtimes_own(std::uintptr_t frame) noexcept;
 
 // Needs 64 KB of stack.
@@ -48,11 +49,11 @@ class goroutine_printer {
   // `may_allocate`: names are as in the source, for which the C++ library calls malloc.
   goroutine_printer(int fd, bool may_allocate) noexcept : fd_(fd), may_allocate_(may_allocate) {}
 
-  // All of it, and an empty line.
+  // Prints all of it, and an empty line.
   void print(const goroutine_view& g, std::span<const std::uintptr_t> frames) noexcept;
   // `others`: the number of goroutines with the same state and stack that it stands for as well.
   void print_header(const goroutine_view& g, std::size_t others = 0) const noexcept;
-  // What follows the header, and an empty line.
+  // Prints the part below the header, and an empty line.
   void print_stack(const goroutine_view& g, std::span<const std::uintptr_t> frames) noexcept;
   void print_frames(std::span<const std::uintptr_t> frames) noexcept;
   // Where a goroutine was started: the innermost function there that is not the library's own.

@@ -23,7 +23,7 @@ struct record_pool {
   detail::lock lock{detail::lock_rank::descriptors};
   watched* free = nullptr;                           // [lock: lock]
   parts::registry<watched, &watched::next_all> all;  // added to under the lock
-  base::published<std::uint32_t> in_use;             // how many there are; changed under the lock
+  base::published<std::uint32_t> in_use;             // their number; changed under the lock
 };
 record_pool records;
 
@@ -43,12 +43,12 @@ std::uint16_t sequence_of(std::uint64_t tag) noexcept {
 
 // ---- which set a descriptor is watched in: requires the record's lock ----
 
-// How often that is decided, on average at each 16th wait. By chance, for both ends of a connection
-// may decide, and each would go where the other one has just left if they did it at the same time.
+// The set is chosen at each 16th wait on average. The number is random, because both ends of a
+// connection may choose: at the same time, each would go where the other has just left.
 constexpr std::uint32_t most_waits_between_choices = 32;
 constexpr std::uint8_t waits_to_first_choice = 4;  // short connections stay where they were made
 
-// The one whose holder was on this CPU when it looked for events last, and is at work; else null.
+// The processor in use whose machine was on this CPU at its last look for events; else null.
 const processor* processor_on(int cpu) noexcept {
   if (cpu < 0) return nullptr;
   const std::uint32_t procs = sched.procs.read();
@@ -59,17 +59,17 @@ const processor* processor_on(int cpu) noexcept {
   return nullptr;
 }
 
-// If that can't be had, it stays where it is. What happens meanwhile is an event of both sets, and
-// one too many does no harm.
+// If the new set refuses it, the descriptor stays where it is. A change meanwhile is an event of
+// both sets; a superfluous event does no harm.
 void move_to_set(watched* w, std::uint32_t set) noexcept {
   if (add_to_set(set, w->fd, tag_of(w)) != 0) return;
   remove_from_set(w->set, w->fd);
   w->set = set;
 }
 
-// A reader goes on where its events are found. That is to be where it has been of late, if those
-// who had less to do than others have taken it there; else where the packets come in, for the
-// caches of that CPU have what they brought, and often the other end.
+// A reader goes on where its events are found. If it has mostly waited away from its set of late,
+// because machines with less work took it, choose its present place. Else choose the CPU where the
+// packets come in, because its caches have their contents, and often the other end runs there.
 [[gnu::noinline]] void choose_watch_set(watched* w, processor* p) noexcept {
   const bool is_mostly_away = w->waits_away > w->waits / 3;
   w->waits = 0;
@@ -92,7 +92,8 @@ void move_to_set(watched* w, std::uint32_t set) noexcept {
 
 // ---- waiting: all of this requires the record's lock ----
 
-// Who waits in this side for an event, if anybody: to be made ready once the lock is free.
+// Returns the goroutine that waits for an event of this side, or null. It must be made ready once
+// the lock is free.
 goroutine* take_waiter(io_side& side, io_result result) noexcept {
   io_waiter* waiter = std::exchange(side.waiter, nullptr);
   if (waiter == nullptr) return nullptr;
@@ -110,7 +111,7 @@ void stand_in_line(io_side& side, io_waiter* self) noexcept {
   side.last_in_line = self;
 }
 
-// The turn goes to the next in line. Returns that one, to be made ready.
+// The turn goes to the next in line. Returns that goroutine, which must be made ready.
 goroutine* pass_turn(io_side& side) noexcept {
   io_waiter* next = side.first_in_line;
   side.is_taken = next != nullptr;
@@ -119,7 +120,7 @@ goroutine* pass_turn(io_side& side) noexcept {
   return next->g;
 }
 
-// One user less. Returns who waits for the last one to go, if that is the caller.
+// One user less. If it was the last one, returns the goroutine that waits for that, or null.
 goroutine* leave_use(watched* w) noexcept {
   --w->users;
   return w->users == 0 && w->closer != nullptr ? w->closer->g : nullptr;
@@ -274,7 +275,8 @@ watched* hold(int fd) noexcept {
 
 namespace {
 
-// Those that a close has found waiting; they are woken when the closing goroutine has parked.
+// The goroutines that a close has found waiting. They are woken when the closing goroutine has
+// parked.
 struct found_waiting {
   watched* w;
   goroutine_list all;

@@ -2,8 +2,9 @@
 //
 // A watched descriptor is registered with the poller once. Reading and writing have a side each:
 // one goroutine at a time has a side's turn and makes system calls with it, others queue. `may_try`
-// says that a call is worth making; who has the turn takes it back before the call, events set it,
-// so a call that found nothing waits unless something has happened since.
+// says that a call is worth making. The goroutine with the turn clears it before the call, and
+// events set it. So after a call that found nothing the goroutine waits unless an event has come
+// since.
 //
 // A goroutine that waits for one of several events, as poll(2) does, takes no turn: it observes the
 // descriptor. Every event wakes all observers, which look themselves what the descriptor is ready
@@ -39,8 +40,8 @@ struct io_waiter {
 
 // A goroutine that observes a descriptor, on its own stack.
 struct io_observer {
-  bool reads = false;           // [const] the deadline of reading counts
-  bool writes = false;          // [const] that of writing
+  bool reads = false;           // [const] the deadline for reading counts
+  bool writes = false;          // [const] the deadline for writing counts
   goroutine* g = nullptr;       // [lock: the descriptor's] while it is parked
   io_observer* next = nullptr;  // [lock: likewise]
   bool is_alerted = true;       // [lock: likewise] a look at the descriptor is worth it
@@ -52,7 +53,7 @@ struct io_side : timer {               // the deadline's
   watched* owner = nullptr;            // [const]
   bool may_try = true;                 // [lock: owner->lock] a call may find something
   bool has_expired = false;            // [lock: owner->lock] the deadline has passed
-  bool is_taken = false;               // [lock: owner->lock] somebody has the turn
+  bool is_taken = false;               // [lock: owner->lock] a goroutine has the turn
   io_waiter* waiter = nullptr;         // [lock: owner->lock] has the turn, and waits for an event
   io_waiter* first_in_line = nullptr;  // [lock: owner->lock] wait for the turn
   io_waiter* last_in_line = nullptr;   // [lock: owner->lock]
@@ -68,8 +69,8 @@ struct alignas(64) watched {
   std::uint32_t users = 0;          // [lock: lock] operations under way
   int fd = -1;                      // [const] while it is watched
   std::uint32_t set = 0;            // [lock: lock] the watch set that it is in
-  // [lock: lock] Waits of readers since that was chosen, those elsewhere, and at how many it is
-  // chosen again.
+  // [lock: lock] Waits of readers since the set was chosen, waits on processors of other sets, and
+  // the number of waits at which it is chosen again.
   std::uint8_t waits = 0;
   std::uint8_t waits_away = 0;
   std::uint8_t waits_to_choice = 0;
@@ -91,14 +92,14 @@ watched* watch(int fd, int& error) noexcept;
 // For a descriptor that can't be waited for: turns and close only. Null: no memory.
 watched* hold(int fd) noexcept;
 
-// Wakes all who wait, waits until nobody uses the descriptor, and watches it no longer: its number
-// is the caller's to close. Operations find it closed from then on. False: it was closed before.
+// Wakes all waiters, waits until no operation uses the descriptor, and watches it no longer: the
+// caller may close its number. Operations find it closed from then on. False: it was closed before.
 [[nodiscard]] bool unwatch(watched* w) noexcept;
-// After unwatch(): nobody uses the record any more.
+// After unwatch(), once no goroutine uses the record any more.
 void forget(watched* w) noexcept;
 
-// The caller gets the turn, and may make a call unless the result is another than `ready`: then
-// there is no turn. To be followed by wait_for_event or end_io.
+// If the result is `ready` the caller has the turn and may make a call, and must then use
+// wait_for_event or end_io. Else it has no turn.
 [[nodiscard]] io_result begin_io(watched* w, io_side& side) noexcept;
 // The call found nothing: waits until another is worth making. If not `ready` the turn is over.
 [[nodiscard]] io_result wait_for_event(watched* w, io_side& side) noexcept;
@@ -114,10 +115,10 @@ void end_io(watched* w, io_side& side, bool may_try) noexcept;
 void end_observing(watched* w, io_observer& self) noexcept;
 // The wait of this observer ends, or its next one does.
 void cancel_observing(watched* w, io_observer& which) noexcept;
-// Requires the lock. Adds the goroutines that are to be made ready.
+// Requires the lock. Adds the goroutines that must be made ready.
 void alert_observers(watched* w, goroutine_list& woken) noexcept;
-// Likewise, of a side whose deadline has passed: one observer that this concerns, and that alerts
-// the others. Null: none of these is parked.
+// Likewise, for a side whose deadline has passed: returns an observer of that side, which then
+// alerts the others. Null: none of them is parked.
 goroutine* alert_one_in_time(watched* w, const io_side& late) noexcept;
 // Likewise: the calling goroutine is about to wait for an event of reading.
 void note_wait_to_read(watched* w) noexcept;
@@ -125,22 +126,24 @@ void note_wait_to_read(watched* w) noexcept;
 // A use of the descriptor that needs no turn. False: it is closed.
 [[nodiscard]] bool begin_use(watched* w) noexcept;
 // The same for a caller that does not own the descriptor: it knows the record, and the sequence
-// that this had while the descriptor was open. False: closed, or the record is another one's now.
+// that this had while the descriptor was open. False: closed, or another descriptor uses the
+// record.
 [[nodiscard]] bool begin_use(watched* w, std::uint16_t sequence) noexcept;
 [[nodiscard]] std::uint16_t sequence_of(watched* w) noexcept;
 void end_use(watched* w) noexcept;
 
-// From then on operations of this side time out, and those that wait; `never`: no deadline. False:
-// no memory for it, and there is none.
+// From `when_ns` on all operations of this side time out, waiting ones too; `never`: no deadline.
+// False: no memory for the deadline, and none is set.
 [[nodiscard]] bool set_deadline(watched* w, io_side& side, std::int64_t when_ns) noexcept;
 
 // ---- for the scheduler ----
 
-// Is there any descriptor that somebody may wait for? Any thread.
+// Is there any descriptor that a goroutine may wait for? Any thread.
 bool is_anything_watched() noexcept;
 // Does a goroutine wait for a descriptor? Any thread; takes its time.
 bool is_anybody_in_io() noexcept;
-// These have been taken out of a watch set. Returns who is to be made ready. [inside, or sysmon]
+// Delivers events taken out of a watch set. Returns the goroutines that must be made ready.
+// [inside, or sysmon]
 goroutine_list deliver(std::span<const platform::poll_event> events) noexcept;
 
 }  // namespace sley::rt

@@ -153,8 +153,8 @@ void install_preemption() noexcept { platform::install_interrupt_handler(&on_int
 
 namespace {
 
-// Looks again if a look took so long that its answer may be outdated, because sysmon may have lost
-// its CPU meanwhile. If every look takes long, the computer is that slow.
+// Looks again if a look was slow, because sysmon may have lost its CPU meanwhile and the answer may
+// be outdated. If every look is slow, so is the computer.
 bool is_asleep(std::int32_t thread_id) noexcept {
   constexpr std::int64_t quick_ns = 100'000;
   for (int look = 0; look < 4; ++look) {

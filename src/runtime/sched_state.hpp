@@ -35,8 +35,9 @@ struct sched_state {
   std::size_t main_stack_bytes = 0;  // [const] once booted
   base::visit_order order;           // [stw] how thieves walk over the processors
   processor* processors = nullptr;   // [const] once booted: an array of max_processors
-  // How many of them there are, and how many there ever were: those behind exist, but nobody holds
-  // them. Changed while the world is stopped, so who holds a processor sees it stand still.
+  // The number of processors, and the most there ever were: a processor behind the first number
+  // exists, but no machine holds it. Both change only while the world is stopped, so a machine with
+  // a processor sees no change.
   base::published<std::uint32_t> procs;
   base::published<std::uint32_t> made_procs;
   detail::atomic<std::uint32_t> coarse_s;  // seconds since boot, as sysmon saw them last
@@ -58,37 +59,38 @@ struct sched_state {
   detail::atomic<std::uint64_t> hand_offs;
   detail::atomic<std::uint64_t> retakes;
   detail::atomic<std::uint64_t> preemptions;  // by signal or at the border; processors count others
-  parts::claim in_run;                        // by who is in run()
+  parts::claim in_run;                        // by the thread in run()
   detail::atomic<bool> has_forked;            // this is the child of a fork
 
   // The machine that sleeps until an event or the next timer, if any.
-  //   PL-1  The poller says how long it sleeps and then looks at all timers again; who arms a timer
-  //         publishes it and then looks how long the poller sleeps: store_relaxed(poll_until_ns) +
-  //         heavy barrier in publish_sleep <-> light barrier + load_relaxed in timer_armed.
+  //   PL-1  The poller publishes how long it sleeps and then looks at all timers again; a thread
+  //         that arms a timer publishes it and then looks how long the poller sleeps:
+  //         store_relaxed(poll_until_ns) + heavy barrier in publish_sleep <-> light barrier +
+  //         load_relaxed in timer_armed.
   parts::claim poller;
-  detail::atomic<std::int64_t> poll_until_ns{0};  // [atomic PL-1] 0: nobody polls
-  detail::atomic<std::uint32_t> finds;  // relaxed: how often who looked without waiting found some
+  detail::atomic<std::int64_t> poll_until_ns{0};  // [atomic PL-1] 0: no poller
+  detail::atomic<std::uint32_t> finds;  // relaxed: looks without waiting that found events
   watch_set watch_sets[platform::most_watch_sets];  // of descriptors, see watch_sets.hpp
-  base::published<std::uint32_t> watch_set_count;   // how many are open: never less than before
+  base::published<std::uint32_t> watch_set_count;   // the number of open ones; never shrinks
   // The poller, while it sleeps among the idle machines instead of in the kernel.
   detail::atomic<machine*> dozing_poller;  // changed under lock; read as a figure
 
   // Threads, see threads.cpp.
   parts::thread_requests thread_requests;
   parts::note template_note;  // wakes the template thread, any number of times
-  // 0: it has not begun. Where it may run, all the others may: nobody moves it.
+  // 0: it has not begun. The other threads may run wherever it may, because it is never moved.
   detail::atomic<std::int32_t> template_thread_id;
   detail::atomic<std::uint32_t> thread_limit{10'000};  // relaxed: a fuse
   detail::atomic<std::uint32_t> lasting_threads;       // relaxed: a figure; 1 once it was used
 
   // Wakes the thread in run(): when the main goroutine has returned, and for an exception that is
-  // about to leave it, see main_exception.cpp. The notes hand over what stands behind them.
+  // about to leave it, see main_exception.cpp. The notes hand over the fields behind them.
   parts::note main_done;
   _Unwind_Exception* leaves_main = nullptr;
   parts::note main_answer;       // wakes the main goroutine's thread then
   bool is_main_caught = false;   // by a caller of run()
   std::uintptr_t run_frame = 0;  // the stack pointers of the callers' frames are above it
-  // All that keeps a deadlock from being one is threads that the runtime did not make: sysmon looks
+  // True: only threads that the runtime did not make can still prevent a deadlock. sysmon looks
   // again when one of them waits or ends. See DL-1 in deadlock.cpp.
   detail::atomic<bool> awaits_foreigners;  // [atomic DL-1]
   detail::atomic<std::uint64_t> foreign_parks;
@@ -100,9 +102,9 @@ struct sched_state {
 
   parts::note sysmon_note;  // wakes sysmon, any number of times
   // Not empty: threads may run goroutines without a processor, and sysmon does not know of them.
-  // Added to where that happens, taken before sysmon looks.
+  // Bits are added where that happens, and taken before sysmon looks.
   parts::pending_bits new_strays;
-  // How long sysmon sleeps at the moment, for those who would like it to look sooner.
+  // How long sysmon sleeps at the moment. A thread that needs an earlier look wakes it.
   detail::atomic<std::int64_t> sysmon_delay_ns;
 };
 
@@ -111,7 +113,7 @@ extern sched_state sched;
 // sysmon, the template thread and the lasting one: the machines' threads come on top.
 inline std::uint32_t own_threads() noexcept { return 2 + sched.lasting_threads.load_relaxed(); }
 
-// Does no machine run goroutines or look for some? A moment's answer.
+// Does no machine run goroutines or look for some? The answer may be outdated at once.
 inline bool is_everybody_idle() noexcept {
   return sched.gate.idle() == sched.procs.read_relaxed() && sched.gate.searching() == 0;
 }

@@ -128,7 +128,7 @@ std::uint64_t idle_locked() noexcept {
   return n;
 }
 
-// sysmon, who prints this, neither waits for a stop of the world then nor rests.
+// sysmon prints this, so at that moment it neither waits for a stop of the world nor rests.
 void print_details(state_writer& line) noexcept {
   line.text(" gcwaiting=").boolean(sched.gate.is_halted());
   line.text(" nmidlelocked=").dec(idle_locked()).text(" stopwait=0 sysmonwait=false").end();

@@ -16,10 +16,10 @@ namespace sley::rt {
 
 namespace {
 
-detail::atomic<bool> is_being_taken;  // relaxed: a hint for who can't wait for long
+detail::atomic<bool> is_being_taken;  // relaxed: a hint for a thread that can't wait long
 
-// A thread that sleeps in a system call of the user's is let alone: some return EINTR. One inside
-// the runtime sleeps there, which is nothing to anybody.
+// A thread that sleeps in a system call of the user's is left alone, because some calls return
+// EINTR. An interrupted sleep inside the runtime disturbs no user code.
 bool may_be_asked(const machine* thread) noexcept {
   if (thread->border.call() != 0) return false;
   return !thread->border.is_outside() ||
@@ -68,7 +68,7 @@ struct snapshot::request : world_request {
 };
 
 snapshot::snapshot() {
-  constexpr std::size_t more = 4096;  // that may start until the world has stopped
+  constexpr std::size_t more = 4096;  // goroutines may start until the world has stopped
   for (std::size_t count = runtime::num_goroutines() + more;; count *= 2) {  // ends by bad_alloc
     make_room(count);
     request r(*this);

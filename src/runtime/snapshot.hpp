@@ -20,15 +20,15 @@ class snapshot {
     }
   };
 
-  // Parks. The world is stopped meanwhile: some microseconds for each goroutine. Those that compute
-  // go on, and tell their stack by a signal; those that sleep in a system call are not disturbed,
-  // and have none. std::bad_alloc without address space for it. [user code]
+  // Parks. The world is stopped meanwhile: some microseconds for each goroutine. Goroutines that
+  // compute go on, and tell their stack by a signal. Goroutines that sleep in a system call are not
+  // disturbed, and have no stack here. std::bad_alloc without address space for it. [user code]
   snapshot();
   ~snapshot();
   snapshot(const snapshot&) = delete;
   snapshot& operator=(const snapshot&) = delete;
 
-  // In no order. Null behind the last one.
+  // In no order. Null after the last one.
   const entry* first() const noexcept { return at(0); }
   const entry* after(const entry* e) const noexcept {
     const auto* end = reinterpret_cast<const std::byte*>(e->frames().data() + e->frame_count);
@@ -53,8 +53,8 @@ class snapshot {
   std::size_t used_ = 0;
 };
 
-// For who ends the process with a dump: returns when no snapshot is being taken any more, or after
-// a while all the same.
+// For a thread that ends the process with a dump: returns when no snapshot is being taken any more,
+// and after answer_within_ns at the latest.
 void wait_for_snapshot() noexcept;
 
 }  // namespace sley::rt

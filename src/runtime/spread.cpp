@@ -1,13 +1,13 @@
 // Machines off each other's CPUs. The kernel chooses a CPU for a thread when it wakes it, and may
 // then leave two of ours on one CPU for many milliseconds while another has nothing to do: with
 // Linux 6.18 on two CPUs that cost a fifth of the throughput of a server whose threads wake each
-// other now and then. So sysmon looks where they are, which costs a load each, and asks one to
-// move. The thread does that itself, inside the runtime: on its way it may run on one CPU alone,
+// other now and then. So sysmon looks where they are, which costs a load each, and asks a machine
+// to move. Its thread does that itself, inside the runtime: on its way it may run on one CPU alone,
 // which threads and processes that user code makes would inherit for good.
 //
-// sysmon itself goes where none of them is, if it may: each of its looks would cost the goroutine
-// beside it 20 us or more, and it has a look at a thread's state in /proc to do before it ends a
-// time slice.
+// sysmon itself moves to a CPU without a machine, if it may: each of its looks would cost the
+// goroutine beside it 20 us or more, and before it ends a time slice it looks at a thread's state
+// in /proc.
 #include "runtime/spread.hpp"
 
 #include "base/peek.hpp"
@@ -35,15 +35,15 @@ bool find_free(std::int32_t thread_id, const platform::cpu_set& taken,
   return true;
 }
 
-// Adds the machine's CPU to those that are taken; if another machine is there, asks this one to
-// move to a free one, which is then taken. A thread that a goroutine has locked stays where its
-// user wants it, and one in an announced call mostly sleeps.
+// Adds the machine's CPU to the taken ones. If another machine is there, asks this one to move to a
+// free CPU, which is then taken. A thread that a goroutine has locked stays where the user wants
+// it, and a thread in an announced call mostly sleeps.
 void see_to_place(machine* m, platform::cpu_set& taken) noexcept {
-  detail::lock_guard guard(m->border.guard());  // the thread lives as long as we hold it
+  detail::lock_guard guard(m->border.guard());  // keeps the thread alive
   if (m->place == nullptr || m->border.call() != 0 || base::peek(m->user_locks) != 0) return;
   std::uint32_t cpu = base::peek(*m->place);
   if (!taken.has(cpu)) {
-    // What it was asked to do at an earlier look would lead it astray now.
+    // A request of an earlier look would lead the machine astray now.
     if ((m->border.attention() & parts::border::moves) != 0) m->border.lower(parts::border::moves);
   } else if (find_free(m->thread_id.load_relaxed(), taken, cpu)) {
     m->move_to.store_relaxed(cpu);

@@ -1,7 +1,7 @@
 // Where a goroutine's stack trace comes from. The stack of a goroutine that waits is read from
-// outside, beginning at its saved context, which may be on any stack: a goroutine may park on one
-// that it has made itself. A goroutine that has a thread (it runs, blocks, or was stopped by a
-// signal) is asked for its trace by a signal. No wait is very long.
+// outside, beginning at its saved context, which may be on any stack: a goroutine may park on a
+// stack that it has made itself. A goroutine that has a thread (it runs, blocks, or was stopped by
+// a signal) is asked for its trace by a signal. No wait is very long.
 #include "runtime/stack_trace.hpp"
 
 #include "platform/context.hpp"
@@ -68,8 +68,8 @@ void collect_into(void* trace) {
 
 // ---- a goroutine that has a thread ----
 
-// A thread that has had no CPU since it was asked, and is in no sleep that the signal would have
-// ended, is waited for so long.
+// The wait for a thread that has had no CPU since it was asked, and does not sleep, lasts at most
+// this long.
 constexpr std::int64_t starving_within_ns = 5'000'000'000;
 
 bool waits_for_a_cpu(std::int32_t thread_id, std::int64_t cpu_ns_before) noexcept {
@@ -94,7 +94,7 @@ bool ask_thread(machine* m, stack_trace& trace) noexcept {
     const std::int64_t waited_ns = platform::monotonic_ns() - asked_ns;
     if (waited_ns > starving_within_ns ||
         (waited_ns > answer_within_ns && !waits_for_a_cpu(thread_id, cpu_ns))) {
-      // Either it has not begun, and will not, or it is at work right now and done in a moment.
+      // Either the thread has not begun to answer, and now will not, or it answers in a moment.
       if (m->trace_to.exchange_acq_rel(nullptr, "TC-1") != nullptr) return false;
     }
     platform::sleep_ns(look_for_answer_ns);
@@ -160,7 +160,7 @@ struct errand {
   platform::fiber_state* from;
   platform::fiber_state fiber;
 };
-errand* current_errand;  // [owner] who prints: one thread at a time
+errand* current_errand;  // [owner] the printing thread; one at a time
 
 void run_errand() {
   errand* e = current_errand;
@@ -176,7 +176,7 @@ void run_errand() {
 [[gnu::noinline]] void run_on_large_stack(stack_errand run, void* arg) noexcept {
   constexpr std::size_t bytes = 256 * 1024;
   auto* low = static_cast<char*>(platform::map_memory(bytes, false));
-  if (low == nullptr) return;  // it would be too much for the stack that we are on
+  if (low == nullptr) return;  // it would be too much for the present stack
   platform::fiber_state of_thread;
   const machine* m = this_machine();
   const bool is_on_goroutine = m != nullptr && m->g != nullptr && m->g->stack != nullptr;

@@ -12,14 +12,15 @@ namespace sley::rt {
 struct goroutine;
 struct machine;
 
-// So long do who dumps and who traces wait for other threads that have a CPU, and look so often.
+// A thread that dumps or traces waits at most this long for another thread that has a CPU, and
+// looks at these intervals.
 inline constexpr std::int64_t answer_within_ns = 200'000'000;
 inline constexpr std::int64_t look_for_answer_ns = 100'000;
 
 struct stack_trace {
   static constexpr int most_frames = 64;
 
-  // Of the calling thread. No malloc; in a signal handler too.
+  // Collects the calling thread's frames. No malloc; also in a signal handler.
   void collect() noexcept;
   void drop_innermost(int count) noexcept;
   std::span<const std::uintptr_t> view() const noexcept {
@@ -31,26 +32,28 @@ struct stack_trace {
   base::published<bool> is_done;
 };
 
-// In the signal handler: does as the machine is asked. False if nobody asks.
+// In the signal handler: collects the trace that the machine is asked for. False if it is not
+// asked.
 bool collect_if_asked(machine* m) noexcept;
 
-// Of a goroutine that waits and that nothing wakes meanwhile. False: it has no stack yet.
+// Collects the frames of a goroutine that waits and that nothing wakes meanwhile. False: it has no
+// stack yet.
 bool look_at_waiting(const goroutine* g, stack_trace& trace) noexcept;
 
 // Do the frames of a goroutine that waits, and that nothing wakes meanwhile, lead to the bottom of
-// its stack, each further on than the one before? Else it has gone to a stack that the program has
-// made, which may lie anywhere, also among the frames on its own. Takes no lock if
+// its stack, each further on than the one before? Else the goroutine has gone to a stack that the
+// program has made, which may lie anywhere, also among the frames on its own. Takes no lock if
 // may_unwind_without_lock().
 bool is_on_own_stack(const goroutine* g) noexcept;
 
 // Does the unwinder find its tables without libc's lock for the list of loaded objects?
 bool may_unwind_without_lock() noexcept;
 
-// Of what another thread runs. False: it does not answer.
+// Collects the frames of another thread. False: it does not answer.
 bool ask_thread(machine* m, stack_trace& trace) noexcept;
 
-// Calls run(arg) on a large stack: names of functions take more than a goroutine's may have left.
-// Not at all if there is no memory. One thread at a time.
+// Calls run(arg) on a large stack: names of functions take more room than a goroutine's stack may
+// have left. Does not call it if there is no memory. One thread at a time.
 using stack_errand = void (*)(void* arg);
 void run_on_large_stack(stack_errand run, void* arg) noexcept;
 

@@ -1,11 +1,11 @@
 // A goroutine gets its stack when it first runs, and gives it back when it ends.
 //
-//   SK-1  No wake-up is lost between giving a stack back and waiting for one, as both sides go by
-//         the same locks: who gives one puts it where all find it, with the pool's lock, and then
-//         looks at stackless_count, in give_stack; a processor that goes idle does so with
-//         sched.lock, and then looks likewise. Who waits is counted first, and then empties the
-//         caches of idle processors and looks for a stack, in wait_for_stack. While somebody waits
-//         no processor keeps stacks that come free.
+//   SK-1  No wake-up is lost between giving a stack back and waiting for one, because both sides
+//         take the same locks. A giver puts the stack where all find it, with the pool's lock, and
+//         then reads stackless_count, in give_stack. A processor that goes idle does so with
+//         sched.lock, and then reads it likewise. A waiter is counted first; then its machine
+//         empties the caches of idle processors and looks for a stack, in wait_for_stack. While any
+//         goroutine waits no processor keeps stacks that come free.
 //   Test: tests/model/stackless_model.cpp.
 #include "base/print.hpp"
 #include "runtime/sched_state.hpp"
@@ -45,7 +45,7 @@ void put_cached(processor* p, parts::stack* s) noexcept {
   s->next = p->stacks;
   p->stacks = s;
   if (++p->stack_count <= stack_cache) return;
-  // The colder half goes where others find it.
+  // The colder half goes where other processors find it.
   parts::stack* last = s;
   for (std::size_t i = 1; i < stack_cache / 2; ++i) last = last->next;
   sched.stacks.give_list(last->next);
@@ -53,13 +53,13 @@ void put_cached(processor* p, parts::stack* s) noexcept {
   p->stack_count = stack_cache / 2;
 }
 
-// Free stacks of processors that nobody holds.
+// Moves the free stacks of idle processors to the pool.
 void collect_idle_stacks() noexcept {
   detail::lock_guard guard(sched.lock);
   for (processor* p = sched.idle_processors; p != nullptr; p = p->next_idle) flush_stacks(p);
 }
 
-// If a stack is free: one of those that wait for one is runnable again.
+// If a stack is free, one goroutine that waits for a stack is runnable again.
 void serve_stackless() noexcept {
   if (!sched.stacks.has_free()) return;
   sched.lock.acquire();
@@ -89,7 +89,7 @@ void wait_for_stack(goroutine* g) noexcept {
     sched.stackless_count.add_relaxed(1);
   }
   collect_idle_stacks();
-  serve_stackless();  // SK-1: what was given back before it could be seen that somebody waits
+  serve_stackless();  // SK-1: a stack may have come free before g was counted
 }
 
 }  // namespace
@@ -108,7 +108,7 @@ void flush_stacks(processor* p) noexcept {
 namespace {
 
 void report_bare_stack() noexcept {
-  static detail::atomic<bool> reported;  // relaxed: one of them says it
+  static detail::atomic<bool> reported;  // relaxed: one thread reports
   bool expected = false;
   if (reported.load_relaxed() || !reported.cas_relaxed(expected, true)) return;
   base::line_writer line;

@@ -1,11 +1,12 @@
 // Where threads come from, and where they end.
 //
-// All are made by one, the template thread, for two reasons. What a goroutine has done to its own
-// thread (signal mask, namespaces, working directory) is not inherited by others. And making a
-// thread takes a lock of libc that a goroutine may hold which waits for a processor: so whoever
-// holds one never makes a thread, and asks for it instead. From Go's newm and templateThread.
+// One thread, the template thread, makes them all, for two reasons. No other thread inherits what a
+// goroutine has done to its own thread (signal mask, namespaces, working directory). And making a
+// thread takes a lock of libc, which a goroutine that waits for a processor may hold. So a thread
+// that holds a processor never makes a thread, and asks for it instead. From Go's newm and
+// templateThread.
 //
-// A thread that was asked for is nobody's in particular: it takes an idle processor when it comes,
+// A new thread is not reserved for the thread that asked: it takes an idle processor when it comes,
 // or waits among the idle machines.
 #include "base/check.hpp"
 #include "base/print.hpp"
@@ -37,8 +38,8 @@ constexpr std::int64_t longest_pause_ns = 100'000'000;
 // With pauses that double, half a second.
 constexpr int tries_before_report = 14;
 
-// Its last act: signals find no thread, and what is left of it (destructors of thread_local
-// objects) is a foreign thread to us.
+// The machine's last act: signals find no thread, and the rest of the thread's life (destructors of
+// thread_local objects) is that of a foreign thread.
 void end_machine(machine* m) noexcept {
   if (m->p != nullptr) hand_off_p(release_p(m));
   detach_thread(m);
@@ -76,7 +77,7 @@ void check_limit(std::uint32_t threads) noexcept {
   if (threads > sched.thread_limit.load_relaxed()) die_of_exhaustion();
 }
 
-// No thread could be made for half a second. With others there, work goes on more slowly.
+// No thread could be made for half a second. With other threads, work goes on more slowly.
 void report_no_thread(int error) noexcept {
   base::line_writer line;
   line.text("sley: can't make another thread: ").text(std::strerror(error));

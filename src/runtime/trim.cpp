@@ -1,6 +1,6 @@
-// Giving back the memory of stacks that nobody needs: the pages below what a goroutine uses that
-// has waited for some seconds, and free stacks beyond what was needed lately. From Go's shrinkstack
-// and its scavenger.
+// Gives back memory of stacks that is not needed: the pages below the frames of a goroutine that
+// has waited for some seconds, and free stacks beyond the recent need. From Go's shrinkstack and
+// its scavenger.
 //
 //   TR-1  A goroutine does not run while pages below its frames are given back.
 //           S trims:  1 needs |= being_trimmed      2 read status
@@ -9,11 +9,11 @@
 //           So:  a heavy barrier between 1 and 2. If S still reads `waiting`, 3 is after the
 //                barrier, and so is 4, which sees 1, and M waits; so does a thread that wakes for
 //                a goroutine of its own. The flag is looked at again after 2: a goroutine that has
-//                lived on meanwhile has wiped it out. Who sees `waiting` sees the saved context
-//                (store_release in transition <-> load_acquire in is_waiting), for it is stored
-//                once that is saved. Without membarrier only free stacks are trimmed, and where the
-//                unwinder takes a lock of libc, which a goroutine may hold that waits for a
-//                processor.
+//                lived on meanwhile has wiped it out. A thread that reads `waiting` sees the saved
+//                context (store_release in transition <-> load_acquire in is_waiting), because
+//                `waiting` is stored after it. Only free stacks are trimmed without membarrier, or
+//                where the unwinder takes a lock of libc, which a goroutine that waits for a
+//                processor may hold.
 //         Test: tests/model/trim_model.cpp.
 #include "runtime/trim.hpp"
 
@@ -32,7 +32,7 @@ constexpr std::uint32_t wait_at_least_s = 5;
 constexpr std::size_t stacks_at_once = 65'536;
 constexpr std::size_t trims_at_once = 5'000;
 constexpr std::size_t batch_size = 64;
-// Below the saved stack pointer, what the ABI allows a function to use.
+// The ABI allows a function to use this much below the stack pointer.
 constexpr std::uintptr_t red_zone = 128;
 
 enum class candidate { never, later, now };
