@@ -234,26 +234,30 @@ TEST(process, that_was_started_hides_no_deadlock) {
 
 namespace {
 
-// Does this process hold a lock on it? Another one looks.
+// Does this process hold its lock? Another process looks. The lock is on the byte whose place is
+// this process's number, because other processes lock the same device at the same time.
 bool is_locked(const std::string& path) {
   const auto result = run({.program = "python3",
                            .arguments = {"-c",
                                          "import fcntl, sys\n"
                                          "f = open(sys.argv[1], 'rb+', buffering=0)\n"
                                          "try:\n"
-                                         "  fcntl.lockf(f, fcntl.LOCK_EX | fcntl.LOCK_NB)\n"
+                                         "  fcntl.lockf(f, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, "
+                                         "int(sys.argv[2]))\n"
                                          "except OSError:\n"
                                          "  sys.exit(3)\n",
-                                         path}});
+                                         path, std::to_string(::getpid())}});
   EXPECT_TRUE(result.status.code() == 0 || result.status.code() == 3) << result.errors;
   return result.status.code() == 3;
 }
 
 void lock_record(int fd) {
-  struct flock whole = {};
-  whole.l_type = F_WRLCK;
-  whole.l_whence = SEEK_SET;
-  ASSERT_EQ(::fcntl(fd, F_SETLK, &whole), 0);
+  struct flock own = {};
+  own.l_type = F_WRLCK;
+  own.l_whence = SEEK_SET;
+  own.l_start = ::getpid();
+  own.l_len = 1;
+  ASSERT_EQ(::fcntl(fd, F_SETLK, &own), 0);
 }
 
 }  // namespace
