@@ -1,5 +1,5 @@
 // A value whose publication says that something is complete: a flag, a count or a pointer. A reader
-// of the value sees all that was done before it was published.
+// of the value sees all writes before it was published.
 //
 //   operation               allowed callers
 //   publish                 one thread at a time

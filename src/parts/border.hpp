@@ -16,7 +16,7 @@
 //                Either 2 sees 3, and M waits for the border's lock until S is done, or 4 sees 1,
 //                and S leaves the processor alone. Without membarrier no thread may close().
 //         Test: tests/model/border_model.cpp, take_races_with_enter.
-//   OW-2  S sees what M did inside, and M sees what S did: store_release(inside_ = 0) in leave <->
+//   OW-2  S sees M's writes inside, and M sees S's writes: store_release(inside_ = 0) in leave <->
 //         load_acquire(inside_) in close; and_acq_rel(attention_) in open <->
 //         load_acquire(attention_) in enter.
 //   OW-3  Either M ends an announced call, or S claims it.
@@ -24,7 +24,7 @@
 //           S claims:   3 attention_ |= closed   4 read call_
 //         As OW-1: either 2 sees 3, and M waits for the border's lock, or 4 sees 1, and S leaves
 //         the call alone. A thread inside such a call ends the call before it enters. The barrier
-//         after 1 is of the kind that also serves without membarrier. S sees what M did before the
+//         after 1 is of the kind that also serves without membarrier. S sees M's writes before the
 //         call: store_release(call_) in begin_call <-> load_acquire(call_) in claim.
 //         Test: tests/model/border_model.cpp, claim_races_with_end_of_call.
 //   AT-1  A requester changes some state and then raises a flag; the thread lowers the flag and
@@ -49,7 +49,7 @@ class border {
     forked = 16,  // this process is the child of a fork
     give = 32,    // hand the processor over and go on without it, see preempt.cpp
     traced = 64,  // record all switches, see tracer.hpp
-    moves = 128,  // the thread is to go to another CPU, see spread.cpp
+    moves = 128,  // the thread must move to another CPU, see spread.cpp
   };
 
   // The thread enters the runtime. False: there are reasons to attend to. The thread is inside all
@@ -61,7 +61,7 @@ class border {
   }
   [[gnu::always_inline]] void leave() noexcept { inside_.store_release(0, "OW-2"); }
 
-  // Any thread. If true, the caller sees what the machine's thread did before it left.
+  // Any thread. If true, the caller sees all writes of the machine's thread before it left.
   bool is_outside() const noexcept { return inside_.load_acquire("OW-2") == 0; }
   // On the machine's thread, or for figures.
   bool is_inside() const noexcept { return inside_.load_relaxed() != 0; }

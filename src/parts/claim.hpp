@@ -5,7 +5,7 @@
 //   give_back    the holder
 //   is_taken     any thread; the answer may be outdated at once
 //
-//   CL-1  A holder sees what earlier holders did with the role: store_release in give_back <->
+//   CL-1  A holder sees the writes of earlier holders of the role: store_release in give_back <->
 //         exchange_acquire in try_take.
 //   Test: tests/model/published_model.cpp.
 #pragma once

@@ -2,9 +2,9 @@
 // processors and the searching machines. From Go's wakep, resetspinning and the end of
 // findRunnable, where the protocol is spread over five places.
 //
-// A machine *searches* while it holds a processor and looks for work in the queues of others. The
-// number of searching machines is at most half the number of busy processors. A submitter wakes a
-// machine only if a processor is idle and no machine searches.
+// A machine *searches* while it holds a processor and looks for work in the queues of other
+// processors. The number of searching machines is at most half the number of busy processors. A
+// submitter wakes a machine only if a processor is idle and no machine searches.
 //
 //   WG-1  Lost wake-up between submit and going idle.
 //           A submits:   1 publish the work          2 read the word

@@ -1,6 +1,6 @@
 // Context switch: stop executing here, go on there.
 //
-// What is saved: stack pointer, frame pointer, resume address, and the floating-point control words
+// A switch saves stack pointer, frame pointer, resume address, and the floating-point control words
 // (MXCSR, x87 control word), which belong to the goroutine. The compiler saves everything else,
 // because the assembly claims to change all of it. The CPU's return-address predictor decides the
 // cost, so the switch is inlined into the function that parks and leaves by a jump to a local
@@ -26,7 +26,7 @@ static_assert(offsetof(context, stack_pointer) == 0 && offsetof(context, frame_p
                   offsetof(context, resume_at) == 16,
               "switch_context and context_x86_64.S know these offsets");
 
-// What a new goroutine starts with: round to nearest, all exceptions masked.
+// A new goroutine starts with these: round to nearest, all exceptions masked.
 inline constexpr std::uint32_t default_mxcsr = 0x1f80;
 inline constexpr std::uint16_t default_x87_control = 0x037f;
 

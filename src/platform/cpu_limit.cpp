@@ -154,9 +154,9 @@ void for_each_cgroup(std::string_view root, path_text& scratch, Visit visit) noe
   }
 }
 
-// The cgroup's path below `top`, with a leading slash; empty for `top` itself, nothing for what is
-// not below it. Beyond the root of a cgroup namespace paths begin with "/..", as a directory they
-// would lead out of the mount.
+// The cgroup's path below `top`, with a leading slash; empty for `top` itself, nothing for a path
+// that is not below it. Beyond the root of a cgroup namespace paths begin with "/.."; such a
+// directory would be outside of the mount.
 std::optional<std::string_view> path_below(std::string_view top, std::string_view cgroup) noexcept {
   if (top == "/") top = {};
   if (!cgroup.starts_with(top)) return std::nullopt;
@@ -263,7 +263,7 @@ std::string_view contents(path_text& path, std::string_view name,
   return n < buffer_bytes ? std::string_view(buffer, n) : std::string_view();
 }
 
-// 0 for what is no number: "max", and what is too large for one.
+// 0 for a word that is no number, as "max", or too large for one.
 std::int64_t take_number(std::string_view& rest) noexcept {
   std::string_view word = take_field(rest, ' ');
   if (word.ends_with('\n')) word.remove_suffix(1);

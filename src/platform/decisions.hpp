@@ -16,7 +16,7 @@
 
 namespace sley::platform {
 
-// What a simulation asks the runtime about the thread that it plays.
+// A simulation's questions to the runtime about the thread that it plays.
 struct runtime_view {
   bool (*is_in_user_code)() noexcept = nullptr;
   std::uint64_t (*goroutine)() noexcept = nullptr;  // its id; 0: none
@@ -48,7 +48,7 @@ inline bool stays_here() noexcept { return true; }
 // Does a processor stay for a while with a machine that is in an announced call?
 inline bool stays_in_call() noexcept { return true; }
 
-// Does a thread that is to sleep on a futex come back at once?
+// Does a thread that would sleep on a futex come back at once?
 inline bool wakes_for_nothing() noexcept { return false; }
 
 // The number of processors kept in reserve, of `procs`, if `wanted` should be.

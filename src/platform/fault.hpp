@@ -16,7 +16,8 @@ void install_fault_handler(fault_hook hook) noexcept;
 // leaves no room on that stack. Returns the signal stack; null if the thread had one or there is no
 // memory.
 void* use_alternate_signal_stack() noexcept;
-// Before the thread's end, with what use_alternate_signal_stack() returned: the memory goes back.
+// Called before the thread's end, with the result of use_alternate_signal_stack(): the memory goes
+// back.
 void drop_alternate_signal_stack(void* ours) noexcept;
 
 }  // namespace sley::platform

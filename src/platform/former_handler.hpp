@@ -26,8 +26,8 @@ class former_handler {
     sigaction(signal, &ours, nullptr);
   }
 
-  // In our handler, as its last act: the signals that the former one has blocked while it runs stay
-  // blocked until ours returns.
+  // Our handler must call this last, because signals that the former handler blocks while it runs
+  // stay blocked until ours returns.
   outcome call(int signal, siginfo_t* info, void* context) noexcept {
     if (!is_function()) {
       return action_.sa_handler == SIG_IGN ? outcome::ignored : outcome::none;

@@ -1,4 +1,4 @@
-// futex(2) on the atomic word itself; a seam, for in model builds the model checker plays the
+// futex(2) on the atomic word itself; a seam, because in model builds the model checker plays the
 // kernel.
 #pragma once
 

@@ -37,7 +37,7 @@ void keep_loaded() noexcept {
   const char* name = nullptr;
   dl_iterate_phdr(&find_own_name, &name);
   if (dlopen == nullptr || name == nullptr || *name == '\0') return;
-  // The handle is dropped: what counts is the mark that the object has from now on.
+  // The handle is dropped: only the object's new mark counts.
   dlopen(name, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE);
 }
 

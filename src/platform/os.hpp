@@ -1,6 +1,6 @@
-// What sley asks of the operating system, as contracts. Each function says what it needs and what
-// it promises; nothing here knows of goroutines. None of them allocates or takes a lock of libc
-// unless it says so, so the runtime may call them with its own locks held.
+// Sley's demands on the operating system, as contracts. Each function states its needs and its
+// promises; nothing here knows of goroutines. None of them allocates or takes a lock of libc unless
+// it says so, so the runtime may call them with its own locks held.
 #pragma once
 
 #include <cstddef>
@@ -14,14 +14,14 @@ namespace sley::platform {
 std::int64_t monotonic_ns() noexcept;
 
 // A counter that runs with the CPU; only its differences mean something, and only roughly. ~8 ns.
-// It says how long ago something was before monotonic_ns() is worth its price.
+// It gives a rough time since an event, to decide whether monotonic_ns() is worth its price.
 #ifdef SLEY_SIMULATION
 inline std::uint64_t cycle_counter() noexcept { return static_cast<std::uint64_t>(monotonic_ns()); }
 #else
 inline std::uint64_t cycle_counter() noexcept { return __builtin_ia32_rdtsc(); }
 #endif
 
-// Blocks the thread until then, or for at least `ns`, also when signals come.
+// Blocks the thread until `when_ns`, or for at least `ns`, also when signals come.
 void sleep_until_ns(std::int64_t when_ns) noexcept;
 void sleep_ns(std::int64_t ns) noexcept;
 
@@ -59,15 +59,15 @@ struct cpu_times {
 };
 cpu_times thread_cpu_times(std::int32_t thread_id) noexcept;
 
-// What a thread of this process does at this moment; `sleeps`: in the kernel. `unknown` where /proc
-// can't be read. A few microseconds: it reads a file there.
+// The state of a thread of this process at this moment; `sleeps`: in the kernel. `unknown` where
+// /proc can't be read. A few microseconds: it reads a file there.
 enum class thread_state : std::uint8_t { runs, sleeps, unknown };
 thread_state state_of_thread(std::int32_t thread_id) noexcept;
 inline bool is_thread_asleep(std::int32_t thread_id) noexcept {
   return state_of_thread(thread_id) == thread_state::sleeps;
 }
 
-// The number of this process's threads, its own ones of every library included; 0 if it can't be
+// The number of this process's threads, including threads that libraries make; 0 if it can't be
 // told. A few microseconds with /proc. Without it each number that a thread may have is tried,
 // which takes a second of CPU time, unless there are more threads than `enough` or goes_on() says
 // no.
@@ -83,10 +83,11 @@ std::size_t main_stack_bytes() noexcept;
 int available_cpus(std::int32_t thread_id = 0) noexcept;
 
 // Makes timed waits of the calling thread as exact as the clock allows. Threads and processes that
-// it makes inherit that, so it is for threads that run no user code.
+// the thread makes inherit that, so only threads without user code may call this.
 void set_exact_timers() noexcept;
 
-// The same while it lives, on a thread that runs user code before and after. Three system calls.
+// The same for the lifetime of the object, on a thread that runs user code before and after. Three
+// system calls.
 class exact_timers {
  public:
   exact_timers() noexcept;
@@ -98,16 +99,16 @@ class exact_timers {
   [[maybe_unused]] std::int64_t slack_before_ns_ = 0;  // 1 and less: nothing was changed
 };
 
-// The calling thread runs seldom and briefly: the kernel may let it go before others at once, where
-// it can (Linux 6.12).
+// For a calling thread that runs seldom and briefly: the kernel may let it run before other threads
+// at once, where it can (Linux 6.12).
 void ask_for_short_slices() noexcept;
 
 // ---- memory ----
 
 std::size_t page_bytes() noexcept;
 
-// Zeroed, readable and writable memory, backed page by page when touched; null when there is none.
-// Never made of huge pages if `small_pages`. `bytes` is a multiple of the page size.
+// Zeroed, readable and writable memory, backed page by page when touched; null when no memory is
+// left. Never made of huge pages if `small_pages`. `bytes` is a multiple of the page size.
 void* map_memory(std::size_t bytes, bool small_pages) noexcept;
 void unmap_memory(void* start, std::size_t bytes) noexcept;
 // The pages go back to the system; they are zero when touched again. Page-aligned.
@@ -116,7 +117,7 @@ void discard_memory(void* start, std::size_t bytes) noexcept;
 // Page-aligned.
 bool is_any_resident(void* start, std::size_t bytes) noexcept;
 
-// What makes every access to a range of pages fault with SIGSEGV.
+// The means by which every access to a range of pages faults with SIGSEGV.
 enum class guard : std::uint8_t {
   none,
   advised,  // MADV_GUARD_INSTALL (Linux 6.13), which costs no mapping

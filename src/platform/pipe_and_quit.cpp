@@ -26,7 +26,7 @@ void handle_quit(int) {
   errno = saved;
 }
 
-// What the program does about a signal of its own accord stays as it is.
+// A handler of the program's own, or its choice to ignore the signal, stays as it is.
 void handle_unless_handled(int signal, void (*handler)(int)) noexcept {
   struct sigaction now = {};
   sigaction(signal, nullptr, &now);

@@ -46,10 +46,10 @@ long allowed_cpus(std::int32_t thread_id, cpu_set& allowed) noexcept;
 // readable by all as long as the thread lives. Null: it does not; and in a simulation.
 const std::uint32_t* place_of_this_thread() noexcept;
 
-// Moves the calling thread to a CPU where the thread `like` may run (0: itself), and lets it run
-// where that one may afterwards. In between it may run there alone, which threads and processes
-// that it makes would inherit: so no user code runs meanwhile, and signals wait. A change of its
-// CPUs by another thread is heeded, but for the moments between two system calls. False: it may
+// Moves the calling thread to a CPU where the thread `like` may run (0: itself), and afterwards
+// lets it run wherever `like` may. In between it may run on that CPU alone, which threads and
+// processes that it makes would inherit: so no user code runs meanwhile, and signals wait. A change
+// of its CPUs by another thread is heeded, except between two system calls. False: the thread may
 // not run there, or the system refuses. Some 10 microseconds.
 bool move_this_thread(std::uint32_t cpu, std::int32_t like = 0) noexcept;
 

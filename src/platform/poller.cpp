@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t most_events_at_once = 128;
 
-// What a wait looks at: an eventfd that breaks it, and behind it the sets.
+// The descriptors that a wait looks at: an eventfd that breaks it, and behind it the sets.
 pollfd awaited[most_awaited];  // [const] once its set is counted
 base::published<std::uint32_t> sets;
 

@@ -1,5 +1,5 @@
-// What the sanitizers and Valgrind must be told when a thread changes stacks or sleeps. Everything
-// here is empty, and a fiber_state holds nothing, in a build without them.
+// Tells the sanitizers and Valgrind when a thread changes stacks or sleeps. Everything here is
+// empty, and a fiber_state holds nothing, in a build without them.
 //
 // The calls belong into the very frame that switches: a wrapper that returns between telling and
 // switching would leave the thread sanitizer's shadow stack one frame off.
@@ -94,7 +94,8 @@ inline constexpr bool sanitizer_sees_calls = false;
 
 // One for each stack that is switched to or from, a thread's own included. Code of the user's may
 // have gone to a stack and a fiber of its own before it switches away, as Boost.Context does. So
-// the state holds what the sanitizer knew at that moment, and the sanitizer is told it again then.
+// the state holds the sanitizer's knowledge at that moment, and the sanitizer is told it again when
+// the stack is switched to.
 struct fiber_state {
 #ifdef SLEY_ASAN
   void* fake_stack = nullptr;
@@ -206,8 +207,8 @@ struct fiber_state {
 #endif
 }
 
-// The same two where a simulation changes threads, which may be on any stack. Nothing that one of
-// them did before is seen by the other for it.
+// The same two where a simulation changes threads, which may be on any stack. The switch itself
+// makes no write of one thread visible to the other.
 [[gnu::always_inline]] inline void before_thread_switch([[maybe_unused]] fiber_state& from,
                                                         [[maybe_unused]] fiber_state& to) noexcept {
 #ifdef SLEY_ASAN
@@ -233,7 +234,7 @@ struct fiber_state {
 #endif
 }
 
-// What the last frames of a stack poisoned is clean.
+// Memory that the last frames of a stack have poisoned is clean again.
 [[gnu::always_inline]] inline void reset_stack_memory([[maybe_unused]] void* low,
                                                       [[maybe_unused]] std::size_t bytes) noexcept {
 #ifdef SLEY_ASAN

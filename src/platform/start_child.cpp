@@ -2,8 +2,8 @@
 //
 // Until it becomes the program, the child runs in this process's memory, on a stack of its own,
 // with the thread-local storage of the thread that started it, which the kernel stops meanwhile. So
-// everything here that the child does is system calls without libc: those set no errno, take no
-// lock and are not known to sanitizers.
+// here the child makes only system calls without libc: these set no errno, take no lock and are not
+// known to sanitizers.
 #include "platform/start_child.hpp"
 
 #include "platform/os.hpp"

@@ -33,13 +33,13 @@ struct child_process {
   int handle = -1;  // a pidfd, closed on exec
 };
 
-// Starts it. Returns 0, or an errno value: then there is no child. The child has no blocked signal
-// and no handler; what is ignored stays ignored. It opens and closes descriptors of its own only,
-// so this process keeps its record locks (fcntl(2)).
+// Starts the program. Returns 0, or an errno value: then there is no child. The child has no
+// blocked signal and no handler; ignored signals stay ignored. It opens and closes descriptors of
+// its own only, so this process keeps its record locks (fcntl(2)).
 //
 // Blocks the thread until the program runs or has failed to. In the kernel's terms the calling
 // thread is the child's parent: where the child asks for a signal at its parent's end
-// (PR_SET_PDEATHSIG), it gets it when that thread ends.
+// (PR_SET_PDEATHSIG), the child gets the signal when that thread ends.
 int start_child(const child_plan& plan, child_process& child) noexcept;
 
 }  // namespace sley::platform

@@ -54,7 +54,7 @@ namespace {
 void ignore_error(void*, const char*, int) {}
 
 // Null if there is no memory. Making it is one mmap(2): the tables are read by the first lookup,
-// and if several threads do that at once, one of them wins and the others' work is lost.
+// and if several threads do that at once, one of them wins and the work of the rest is lost.
 backtrace_state* state() noexcept {
   static backtrace_state* const made =
       sley_backtrace_create_state(nullptr, 1, ignore_error, nullptr);
@@ -127,7 +127,7 @@ bool visit_lines(std::uintptr_t, const frame_name&, frame_visitor, void*) noexce
 
 namespace {
 
-// Adds what the dynamic loader knows. False if it knows nothing: `at` is in no file's mapping.
+// Adds the dynamic loader's knowledge. False if it has none: `at` is in no file's mapping.
 bool complete_by_loader(std::uintptr_t at, frame_name& frame) noexcept {
   Dl_info info = {};
   if (dladdr(reinterpret_cast<void*>(at), &info) == 0) return false;

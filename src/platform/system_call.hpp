@@ -1,10 +1,10 @@
 // System calls without libc's functions around them, for the paths that must be short; all else is
-// as in libc's function of that name, errno included. Two things are saved. Those functions look
-// whether their thread is to be cancelled. And where the kernel guards against speculation, a call
+// as in libc's function of that name, errno included. That saves two costs. Libc's functions look
+// whether their thread must be cancelled. And where the kernel guards against speculation, a call
 // leaves nothing in the CPU's predictor of returns: each function that returns after it then costs
 // 7 ns (AMD Zen 5), so there should be few of them.
 //
-// The sanitizers' builds call libc, whose functions they replace to see what is read and written.
+// The sanitizers' builds call libc, whose functions they replace to see all reads and writes.
 #pragma once
 
 #include <sley/detail/blocking.hpp>

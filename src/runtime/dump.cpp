@@ -21,7 +21,7 @@ namespace sley::rt {
 
 namespace {
 
-// What a dump needs, on a stack that is large enough for it.
+// The state of a dump, on a stack that is large enough for it.
 struct dumper {
   goroutine_printer out;
   goroutine* first;        // the calling goroutine; null if none calls

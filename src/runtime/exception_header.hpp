@@ -1,4 +1,4 @@
-// What stands before a C++ exception in memory.
+// The header before a C++ exception in memory.
 #pragma once
 
 #include <unwind.h>

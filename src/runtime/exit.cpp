@@ -45,7 +45,7 @@ __attribute__((noinline, no_sanitize("null"))) void run_task() {
   enter();
 }
 
-// Where a stack goes on whose goroutine has ended.
+// Where a stack goes on after its goroutine has ended.
 struct continuation {
   bool on_this_stack;  // another goroutine begins here, and is the current one already
   goroutine* next;     // else: the next to run; null: the machine's own stack

@@ -1,5 +1,5 @@
-// The last words: an exception that nothing has caught, a stack that is full. And what is said of
-// an exception that nothing will ask for.
+// The last words, for an exception that nothing has caught and a stack that is full. And the report
+// of an exception that nothing will ask for.
 #include <sley/detail/lost_exception.hpp>
 
 #include "base/check.hpp"
@@ -68,16 +68,16 @@ void report_uncaught_exception(_Unwind_Exception* exception) noexcept {
   line.text("sley: uncaught exception in ");
   append_goroutine(line, this_machine()->g);
   line.text(": ").text(name_of_type(t.type, storage));
-  line.flush(2);  // what it says may throw, and that would be the end
+  line.flush(2);  // what() may throw, and end the process
   if (const char* what = what_of(t)) line.text(": ").shown(what);
   line.text("\n\n").flush(2);
   dump_this_goroutine(2);
   complete_last_words();
 }
 
-// A noexcept function that an exception would leave, a destructor that throws while another
-// exception is in flight, a thread that was not joined. Where no destructor has run since the
-// throw, the stack still shows where that was.
+// For a noexcept function that an exception would leave, a destructor that throws while another
+// exception is in flight, a thread that was not joined. If no destructor has run since the throw,
+// the stack still shows the place of the throw.
 void report_termination() noexcept {
   std::unique_ptr<char, void (*)(void*)> storage(nullptr, &std::free);
   base::line_writer line;
@@ -92,17 +92,17 @@ void report_termination() noexcept {
 
 namespace {
 
-constexpr std::ptrdiff_t below_the_frame = 128;  // that a function may use, and a call's own words
+constexpr std::ptrdiff_t below_the_frame = 128;  // a function may use this, and a call its words
 
-// A frame that has grown into the guard: the stack pointer is there or below. Else it is a wild
-// pointer, perhaps on a stack of the program's.
+// Has a frame grown into the guard? Then the stack pointer is there or below. Else the address is a
+// wild pointer, perhaps used on a stack of the program's.
 bool has_grown_into_guard(const parts::stack& s, const void* address, const void* at) noexcept {
   return parts::stack_pool::is_in_guard(s, address) &&
          static_cast<const char*>(at) <= static_cast<const char*>(address) + below_the_frame;
 }
 
-// A frame that is larger than the guard: the stack pointer is below the stack, but not far, and
-// what faulted is between the two.
+// Has a frame larger than the guard jumped over it? Then the stack pointer is below the stack, but
+// not far, and the address that faulted is between the two.
 bool has_jumped_over_guard(const parts::stack& s, const void* address, const void* at) noexcept {
   constexpr std::ptrdiff_t largest_frame = 64 << 20;
   const auto* stack_pointer = static_cast<const char*>(at);
@@ -120,7 +120,7 @@ void report_stack_overflow(void* address, void* stack_pointer) noexcept {
       !has_jumped_over_guard(*g->stack, address, stack_pointer)) {
     return;
   }
-  m->border.enter();  // no preemption any more, and no malloc, which may be where it happened
+  m->border.enter();  // no preemption, nor malloc, which may have overflowed
   base::line_writer line;
   append_goroutine(line, g);
   const std::size_t own = g->own_stack_bytes();

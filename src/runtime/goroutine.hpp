@@ -44,7 +44,7 @@ struct goroutine_extra {
   local_values* locals = nullptr;
   void (*destroy_locals)(local_values*) noexcept = nullptr;
   bool exit_arrived = false;        // exit(): the stack has been unwound
-  _Unwind_Exception exit_unwind{};  // exit(): what the unwinder works with
+  _Unwind_Exception exit_unwind{};  // exit(): the unwinder's object
 };
 
 struct machine;
@@ -65,7 +65,7 @@ enum need : std::uint8_t {
 void exit_arrives(goroutine* g) noexcept;
 
 struct alignas(64) goroutine {
-  // What a switch touches, in one cache line.
+  // The fields that a switch touches, in one cache line.
   platform::context context;      // [owner] valid while it is not running
   goroutine* next = nullptr;      // [owner] link in the one queue or list that it is on
   parts::stack* stack = nullptr;  // [owner] null until it first runs, and if a thread's own is used

@@ -1,4 +1,4 @@
-// A goroutine as it is shown: what it does, and its stack, in the layout of Go's tracebacks.
+// A goroutine in text: its state and its stack, in the layout of Go's tracebacks.
 #pragma once
 
 #include "base/print.hpp"
@@ -20,7 +20,7 @@ machine* runner_of(const goroutine& g) noexcept;
 // The same, or the machine that the goroutine is bound to.
 machine* thread_of(const goroutine& g) noexcept;
 
-// What is known of a goroutine without its stack.
+// All facts about a goroutine except its stack.
 struct goroutine_view {
   goroutine_view(const goroutine& g, const machine* thread) noexcept;
   goroutine_view() noexcept = default;

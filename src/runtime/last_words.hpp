@@ -18,8 +18,8 @@ void announce_last_words() noexcept;
 void take_over_last_words() noexcept;
 // Whether the caller has begun.
 bool has_last_words() noexcept;
-// The report is complete. What remains is the program's own: a terminate handler. If that does not
-// end the process soon, other callers may.
+// The report is complete. Only the program's terminate handler remains. If it does not end the
+// process soon, other callers may.
 void complete_last_words() noexcept;
 
 // Before an end without a report: waits while another caller prints one, and ends the process. A

@@ -1,6 +1,6 @@
-// One call at a time goes to the thread by a note, and its end comes back by another: what is
-// written before a wake is seen after the sleep (NT-1). The thread is made by the template thread,
-// so that it inherits nothing from a thread on which user code runs.
+// One note hands a call to the thread, one call at a time, and another note reports its end: writes
+// before a wake are seen after the sleep (NT-1). The thread is made by the template thread, so that
+// it inherits nothing from a thread on which user code runs.
 #include "runtime/lasting_thread.hpp"
 
 #include "parts/note.hpp"
@@ -15,7 +15,7 @@ namespace {
 struct lasting_thread {
   bool is_there = false;              // [owner] by the one caller at a time
   detail::atomic<bool> is_wanted;     // relaxed: the template's note orders it
-  int error = 0;                      // of making it; written before `done` is woken
+  int error = 0;                      // of making the thread; written before `done` is woken
   void (*function)(void*) = nullptr;  // written before `work` is woken
   void* argument = nullptr;           // likewise
   parts::note work;                   // wakes the thread, any number of times

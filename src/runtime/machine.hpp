@@ -46,7 +46,7 @@ struct alignas(64) machine {
   bool main_returned = false;  // [owner] the function of the main goroutine, running here, returned
   bool is_interrupted = false;  // [owner] the thread waits for its turn in a signal handler
 
-  std::uint32_t user_locks = 0;  // [owner] of `locks`, those by lock_os_thread
+  std::uint32_t user_locks = 0;  // [owner] the part of `locks` that lock_os_thread made
   // The nesting depth of blocking() below the outermost one. [owner]
   std::uint32_t nested_calls = 0;
   // The announcement has ended before its function, because the function uses the library. Counted
@@ -76,7 +76,7 @@ struct alignas(64) machine {
   // Points to the number of the thread's CPU; null if the kernel does not tell. [lock: the
   // border's]
   const std::uint32_t* place = nullptr;
-  // The CPU that the thread is to go to, with border::moves.
+  // The CPU that the thread must move to, with border::moves.
   detail::atomic<std::uint32_t> move_to;  // relaxed: AT-1 orders it
   // The foreign or locked thread waits in sley to be woken. The thread sets it. The waker of a
   // foreign thread clears it, and a locked thread does so itself; see deadlock.cpp.

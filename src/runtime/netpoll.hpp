@@ -7,8 +7,8 @@
 // since.
 //
 // A goroutine that waits for one of several events, as poll(2) does, takes no turn: it observes the
-// descriptor. Every event wakes all observers, which look themselves what the descriptor is ready
-// for.
+// descriptor. Every event wakes all observers, and each looks whether the descriptor is ready for
+// it.
 //
 // Everything in a descriptor is guarded by its lock, which is taken twice for each operation. Order
 // of locks: deadlines, then a timer heap's, then the descriptor's.
@@ -103,14 +103,14 @@ void forget(watched* w) noexcept;
 [[nodiscard]] io_result begin_io(watched* w, io_side& side) noexcept;
 // The call found nothing: waits until another is worth making. If not `ready` the turn is over.
 [[nodiscard]] io_result wait_for_event(watched* w, io_side& side) noexcept;
-// Between two calls in one turn: what begin_io would say.
+// Between two calls in one turn: returns what begin_io would return.
 [[nodiscard]] io_result state_of_io(watched* w, const io_side& side) noexcept;
 // The call was made. `may_try`: there may be more.
 void end_io(watched* w, io_side& side, bool may_try) noexcept;
 
 // The caller observes the descriptor until end_observing(). Any result but `ready`: it does not.
 [[nodiscard]] io_result begin_observing(watched* w, io_observer& self) noexcept;
-// Waits until a look at what the descriptor is ready for is worth it: the first one always is.
+// Waits until a look at the descriptor's readiness is worth it: the first one always is.
 [[nodiscard]] io_result wait_for_any_event(watched* w, io_observer& self) noexcept;
 void end_observing(watched* w, io_observer& self) noexcept;
 // The wait of this observer ends, or its next one does.

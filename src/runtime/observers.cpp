@@ -13,7 +13,7 @@ namespace sley::rt {
 
 namespace {
 
-// Requires the lock, as do the others here. Null: it is not parked.
+// Requires the lock, as all helpers here do. Null: the observer is not parked.
 goroutine* alert(io_observer& o) noexcept {
   o.is_alerted = true;
   return std::exchange(o.g, nullptr);

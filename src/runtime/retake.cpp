@@ -42,7 +42,7 @@ constexpr std::int64_t settled_after_ns = 200'000;
 // While goroutines wait, sysmon notices the begin of a slice within this part of it.
 constexpr std::int64_t looks_per_slice = 8;
 
-// What the last look saw of a processor.
+// The result of the last look at a processor.
 struct seen {
   const machine* m = nullptr;  // null: only calls_last is valid
   std::uint32_t tick = 0;

@@ -1,5 +1,5 @@
-// What all processors and machines share. One instance, which is never destroyed: threads use it
-// until the process is gone.
+// The state that all processors and machines share. One instance, which is never destroyed: threads
+// use it until the process is gone.
 #pragma once
 
 #include <sley/detail/atomic.hpp>
@@ -51,7 +51,7 @@ struct sched_state {
   goroutine_list stackless;    // [lock: lock] runnable, but there is no memory for a stack
 
   parts::registry<machine, &machine::next_all> machines;
-  detail::atomic<std::uint32_t> machine_count;         // whose threads the runtime made and live
+  detail::atomic<std::uint32_t> machine_count;  // machines whose threads the runtime made and live
   detail::atomic<std::uint32_t> stackless_count;       // size of `stackless`, read without the lock
   detail::atomic<std::uint64_t> next_goroutine_id{2};  // 1 is the main goroutine's
   detail::atomic<std::uint64_t> spawned;  // by foreign threads; processors count their own

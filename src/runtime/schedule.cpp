@@ -10,8 +10,7 @@ namespace sley::rt {
 
 namespace {
 
-// Provides what the goroutine needs before it can run. False if it does not run on this machine
-// now.
+// Meets the goroutine's needs before it can run. False if it does not run on this machine now.
 bool see_to(machine* m, goroutine* g) noexcept {
   // TR-1: sysmon finishes trimming it in a moment.
   while ((g->needs.load_acquire("TR-1") & being_trimmed) != 0) platform::yield_thread();

@@ -1,4 +1,4 @@
-// What a goroutine asks of itself, and run(): the public verbs of <sley/go.hpp>.
+// A goroutine's calls about itself, and run(): the public verbs of <sley/go.hpp>.
 #include <sley/go.hpp>
 
 #include <sley/detail/deadline.hpp>

@@ -1,4 +1,4 @@
-// SIGURG for real threads. platform/simulated has it for others.
+// SIGURG for real threads; for played ones see platform/simulated.
 #include "platform/interrupt.hpp"
 
 #include <sley/detail/atomic.hpp>

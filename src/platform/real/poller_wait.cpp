@@ -37,7 +37,7 @@ void wait_for_any(std::span<pollfd> descriptors, std::int64_t deadline_ns) noexc
   if (error == ENOSYS || error == EPERM) {
     base::fatal("sley: ppoll(2) is refused: a sandbox must allow it");
   }
-  // What is not known to pass by itself must not come back at once, again and again.
+  // An error that may not pass by itself must not come back at once, again and again.
   if (error != 0 && error != EINTR) sleep_ns(pause_after_error_ns);
   const auto is_closed = [](const pollfd& d) { return (d.revents & POLLNVAL) != 0; };
   if (std::ranges::any_of(descriptors, is_closed)) {

@@ -1,4 +1,4 @@
-// Time, futexes and threads of os.hpp, as the kernel has them. platform/simulated has others.
+// Time, futexes and threads of os.hpp, by the kernel. platform/simulated plays them instead.
 #include "platform/os.hpp"
 
 #include "platform/placement.hpp"
@@ -123,7 +123,7 @@ const std::uint32_t* place_of_this_thread() noexcept {
 
 namespace {
 
-// What pthread_getcpuclockid makes of a thread: see MAKE_THREAD_CPUCLOCK in the kernel.
+// The result of pthread_getcpuclockid for a thread: see MAKE_THREAD_CPUCLOCK in the kernel.
 clockid_t cpu_clock_of(std::int32_t thread_id) noexcept {
   constexpr clockid_t scheduler_clock_of_thread = 6;
   return static_cast<clockid_t>(~static_cast<unsigned>(thread_id) << 3) | scheduler_clock_of_thread;
@@ -164,8 +164,8 @@ struct task_path {
   char text[64] = "/proc/self/task/";
 };
 
-// What follows the name of the program, which is in parentheses and may contain any, in a `stat` of
-// /proc.
+// The text after the program's name in a `stat` of /proc. The name is in parentheses and may
+// contain some itself.
 std::string_view after_name(const char* path, char* text, std::size_t size) noexcept {
   const std::string_view all(text, read_start(path, text, size));
   const std::size_t end = all.rfind(')');

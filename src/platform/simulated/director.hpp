@@ -17,7 +17,7 @@ enum class why : std::uint8_t { passes, yields, sleeps };
 // is the first of them.
 thread* pick(std::span<thread*> who, why reason) noexcept;
 
-// The thread is at a point. Must another one be picked? Records what is known of the point in it.
+// The thread is at a point. Must another one be picked? Records the facts about the point in it.
 bool is_pause_due(thread& me) noexcept;
 
 // A point is passed: the clock, and the thread's count of steps, move on.

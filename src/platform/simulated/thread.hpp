@@ -32,7 +32,7 @@ struct thread {
   std::uint32_t lonely_yields = 0;
   std::uint64_t left_at = 0;  // the step of the last switch away from it
 
-  // What a switch saves.
+  // The state that a switch saves.
   platform::context context;
   fiber_state fiber;
   rt::machine* current_machine = nullptr;
@@ -68,7 +68,7 @@ thread* create(void (*entry)(void*), void* arg) noexcept;
 thread* find(std::int32_t id) noexcept;
 std::uint32_t count() noexcept;
 
-// What runs on a thread that was interrupted, as a signal handler would.
+// The hook runs on an interrupted thread, like a signal handler.
 void set_interrupt_hook(bool (*hook)() noexcept) noexcept;
 
 }  // namespace sley::platform::simulated

@@ -53,7 +53,7 @@ bool is_anybody_polling() noexcept {
   return std::ranges::any_of(all(), [](const thread& t) { return t.state == state::polling; });
 }
 
-// Makes the threads runnable whose time has come or for which there are events.
+// Makes a thread runnable if its time has come or events for it are there.
 void look_around() noexcept {
   for (thread& t : all()) {
     const bool sleeps = t.state == state::asleep || t.state == state::polling;
