@@ -5,7 +5,7 @@ namespace {
 sley::platform::uncaught_hook on_uncaught = nullptr;  // [const] once set
 sley::platform::uncaught_hook on_leaving = nullptr;   // [const] once set
 
-// A throw of C++ looks for a handler.
+// Does a throw of C++ look for a handler?
 bool is_search(int version, _Unwind_Action actions, _Unwind_Exception_Class of) noexcept {
   constexpr _Unwind_Exception_Class cpp = 0x474e5543432b2b00;  // "GNUCC++" and a byte for the kind
   return version == 1 && (actions & _UA_SEARCH_PHASE) != 0 &&

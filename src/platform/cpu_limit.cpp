@@ -51,7 +51,7 @@ class file {
     if (fd_ >= 0) close(fd_);
   }
 
-  // How many bytes came; 0 at the end and if it cannot be read.
+  // Returns the number of bytes read; 0 at the end and if the file cannot be read.
   std::size_t read(char* buffer, std::size_t bytes) const noexcept {
     if (fd_ < 0) return 0;
     ssize_t n = 0;
@@ -71,7 +71,7 @@ class line_reader {
  public:
   explicit line_reader(const path_text& path) noexcept : file_(path.c_str()) {}
 
-  // Without its newline; good until the next call.
+  // Returns a line without its newline; good until the next call.
   std::optional<std::string_view> next() noexcept {
     bool lacks_beginning = false;
     for (;;) {  // ends: each round takes something from the buffer or from the file
@@ -132,7 +132,7 @@ struct cgroup_line {
   std::string_view path;
 };
 
-// Only of the hierarchies that may limit the CPU.
+// Returns only lines of hierarchies that may limit the CPU.
 std::optional<cgroup_line> parse_cgroup(std::string_view line) noexcept {
   const std::string_view number = take_field(line, ':');
   const std::string_view controllers = take_field(line, ':');
@@ -225,9 +225,9 @@ cpu_limit::cpu_limit(std::string_view root) noexcept : root_(root) {
 }
 
 // Takes the mount if it is the best so far. There may be several of one hierarchy: a container that
-// watches its host has the host's as well. The one to take shows the process's cgroup, with most of
-// its ancestors, which is the one with the shortest top. Of equals it is the later, which hides the
-// earlier if they are at the same point.
+// watches its host has the host's as well. The best mount shows the process's cgroup and most of
+// its ancestors: it has the shortest top. Of equal mounts the later is the best, because it hides
+// the earlier if both are at the same point.
 void cpu_limit::consider_mount(std::string_view line) noexcept {
   const auto parsed = parse_mount(line);
   if (!parsed) return;
@@ -252,7 +252,8 @@ void cpu_limit::consider_mount(std::string_view line) noexcept {
 
 namespace {
 
-// Of a file in the directory `path`; empty if it is not there or not as short as it should be.
+// The text of a file in the directory `path`; empty if the file is missing or longer than it should
+// be.
 template <std::size_t buffer_bytes>
 std::string_view contents(path_text& path, std::string_view name,
                           char (&buffer)[buffer_bytes]) noexcept {
@@ -289,7 +290,8 @@ bool is_smaller(const cpu_quota& a, const cpu_quota& b) noexcept {
   return a.quota_us * b.period_us < b.quota_us * a.period_us;
 }
 
-// Of the cgroup whose directory is `path`. "150000 100000", or "max 100000" without a limit.
+// The quota of the cgroup whose directory is `path`. "150000 100000", or "max 100000" without a
+// limit.
 cpu_quota quota_v2(path_text& path) noexcept {
   char text[64];
   std::string_view rest = contents(path, "/cpu.max", text);

@@ -42,7 +42,7 @@ void* map_memory(std::size_t bytes, bool small_pages) noexcept {
   void* start = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (start == MAP_FAILED) return nullptr;
-  // Advice: a kernel without huge pages refuses it, and that is as well.
+  // Advice only: a kernel without huge pages refuses it, which does no harm.
   if (small_pages) madvise(start, bytes, MADV_NOHUGEPAGE);
   return start;
 }
@@ -51,7 +51,7 @@ void unmap_memory(void* start, std::size_t bytes) noexcept { munmap(start, bytes
 
 void discard_memory(void* start, std::size_t bytes) noexcept {
   const int saved = errno;
-  madvise(start, bytes, MADV_DONTNEED);  // fails for locked memory, which stays then
+  madvise(start, bytes, MADV_DONTNEED);  // fails for locked memory, which then stays
   errno = saved;
 }
 
@@ -141,8 +141,8 @@ constinit static_table<atomic<std::uint32_t>, sleeper_places> lock_sleepers;
 
 namespace {
 
-// Decided once, before main() and any thread of ours: a process that changed its mind while threads
-// are at it would have pairs of barriers of which neither is full.
+// Decided once, before main() and any thread of ours: after a later change, with threads running,
+// neither barrier of a pair might be full.
 [[gnu::constructor(101)]] void register_for_membarrier() noexcept {
   const int saved = errno;
   barriers_are_symmetric =

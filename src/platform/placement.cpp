@@ -52,15 +52,15 @@ bool are_allowed(long bytes, const cpu_set& cpus) noexcept {
   return allowed_cpus(0, now) == bytes && now == cpus;
 }
 
-// A set that was asked for limits the thread for good, also where its cpuset gets more CPUs later.
-// So it asks for all, unless the program has asked for less before.
+// A requested set limits the thread for good, also if its cpuset gets more CPUs later. So this
+// requests all CPUs, unless the program has requested fewer before.
 void allow_again(long bytes, const cpu_set& before) noexcept {
   const bool is_allowed = set_allowed(bytes, cpu_set::of_all()) && are_allowed(bytes, before);
   if (!is_allowed) set_allowed(bytes, before);
 }
 
-// No handler of the program runs meanwhile, except for what the thread itself causes: a blocked
-// fault ends the process, and a sandbox may answer these system calls by SIGSYS.
+// No handler of the program runs meanwhile, except for a signal that the thread itself causes: a
+// blocked fault ends the process, and a sandbox may answer these system calls by SIGSYS.
 class signals_wait {
  public:
   signals_wait() noexcept {
@@ -88,7 +88,7 @@ bool move_this_thread(std::uint32_t cpu, std::int32_t like) noexcept {
   const int saved = errno;
   const signals_wait guard;
   const bool is_moved = set_allowed(bytes, cpu_set::of(cpu));
-  // That it was moved may have taken long.
+  // The move may have taken long.
   if (is_moved && are_allowed(bytes, cpu_set::of(cpu))) allow_again(bytes, allowed);
   errno = saved;
   return is_moved;

@@ -83,7 +83,7 @@ int note_found(std::span<pollfd> descriptors, const bit_sets& sets) noexcept {
   return count;
 }
 
-// Some have been closed.
+// Marks the closed descriptors. Returns their number.
 int note_closed(std::span<pollfd> descriptors) noexcept {
   int count = 0;
   for (pollfd& d : descriptors) {
@@ -101,7 +101,7 @@ int select_any(std::span<pollfd> descriptors, const timespec* timeout) noexcept 
     return -1;
   }
   ask(descriptors, sets);
-  timespec left = {};  // the kernel writes how much of it is
+  timespec left = {};  // the kernel writes the time left
   if (timeout != nullptr) left = *timeout;
   const long found = syscall(SYS_pselect6, highest + 1, sets.set(0), sets.set(1), sets.set(2),
                              timeout != nullptr ? &left : nullptr, nullptr);

@@ -49,7 +49,7 @@ template <class... Args>
   return raw_system_call(number, words[0], words[1], words[2], words[3], words[4], words[5]);
 }
 
-// Handlers are this process's: one that ran in the child would run in this process's memory.
+// A handler of this process that ran in the child would run in this process's memory.
 SLEY_UNINSTRUMENTED void drop_handlers() noexcept {
   const auto is_handler = [](std::uintptr_t handler) {
     return handler != reinterpret_cast<std::uintptr_t>(SIG_DFL) &&
@@ -164,8 +164,8 @@ SLEY_UNINSTRUMENTED long clone_child(std::byte* stack_end, launch_pad& pad) noex
   return result;
 }
 
-// A child that has failed. By its handle: its number may be another process's, if SIGCHLD is
-// ignored.
+// Waits for a child that has failed. It uses the handle, because the number may be another
+// process's if SIGCHLD is ignored.
 void bury(int handle) noexcept {
   siginfo_t info;
   while (waitid(pidfd_id, static_cast<id_t>(handle), &info, WEXITED) != 0 &&

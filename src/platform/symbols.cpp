@@ -80,12 +80,12 @@ struct walk {
   frame_visitor visit;
   void* arg;
   const frame_name* real;
-  int frames;   // how many there are
-  int visited;  // how many the visitor has seen
+  int frames;   // their number
+  int visited;  // shown to the visitor so far
 };
 
 int count_frame(void* arg, std::uintptr_t, const char* file, int, const char* function) {
-  // Where it knows nothing, libbacktrace calls once with nothing.
+  // If libbacktrace knows nothing, it calls once with null.
   if (file != nullptr || function != nullptr) ++static_cast<walk*>(arg)->frames;
   return 0;
 }
@@ -104,7 +104,7 @@ int visit_frame(void* arg, std::uintptr_t, const char* file, int line, const cha
   return 0;
 }
 
-// False if nothing is known of it. Two passes: only the end tells which frame is the real one.
+// False if nothing is known of `at`. Two passes, because only the last frame is the real one.
 bool visit_lines(std::uintptr_t at, const frame_name& real, frame_visitor visit,
                  void* arg) noexcept {
   if (state() == nullptr) return false;

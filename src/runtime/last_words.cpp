@@ -89,8 +89,8 @@ std::terminate_handler former_handler = nullptr;  // [const] once installed
   std::abort();
 }
 
-// The last thing that exit() does, once everything else that was registered for the end is done:
-// a report either comes before, and is waited for, or it does not begin any more.
+// The last act of exit(), after everything else that was registered for the end. A report has begun
+// before, and is waited for, or does not begin any more.
 [[gnu::destructor(101)]] void end_without_report() noexcept {
   if (sched.has_forked.load_relaxed()) return;
   begin_last_words();
@@ -100,7 +100,7 @@ std::terminate_handler former_handler = nullptr;  // [const] once installed
 
 void install_last_words() noexcept {
   former_handler = std::set_terminate(&on_terminate);
-  // Before objects with static storage are destroyed that were made before this.
+  // Runs before the destruction of static objects that were made before this.
   std::atexit(&wait_for_last_words);
   std::at_quick_exit(&begin_last_words);
 }

@@ -1,6 +1,5 @@
-// The ends of the process that a report comes before: one caller at a time has them, and another
-// end does not cut the report off. From Go's dopanic, and from its main(), which waits while
-// panicking.
+// The ends of the process after a report. One caller at a time has the last words, and another end
+// does not cut the report off. From Go's dopanic, and from its main(), which waits while panicking.
 //
 // A caller is a goroutine, wherever it runs, or a thread.
 #pragma once
@@ -14,7 +13,7 @@ void begin_last_words() noexcept;
 [[nodiscard]] bool try_begin_last_words() noexcept;
 // In a signal handler: sysmon is about to begin, and other callers wait for it.
 void announce_last_words() noexcept;
-// Nothing can go on any more, the caller that has begun included: the caller takes its place.
+// Nothing can go on any more, not even the caller that has begun: this caller takes its place.
 void take_over_last_words() noexcept;
 // Whether the caller has begun.
 bool has_last_words() noexcept;

@@ -1,8 +1,8 @@
 // An exception leaves the main goroutine. If a function that has called run() catches it, it comes
-// out of run(). If none does, it is the end of the process, and reported as in any other goroutine:
-// while the stack of the throw still stands. So the frame below the main goroutine's function asks
-// before anything is unwound. With a stack of its own the main goroutine can't see its caller's
-// frames; the thread that sleeps in run() looks at them.
+// out of run(). Otherwise it ends the process, and is reported as in any other goroutine: while the
+// stack of the throw still stands. So the frame below the main goroutine's function asks before
+// anything is unwound. With a stack of its own the main goroutine can't see its caller's frames;
+// the thread that sleeps in run() looks at them.
 #include "base/check.hpp"
 #include "runtime/exception_header.hpp"
 #include "runtime/sched_state.hpp"

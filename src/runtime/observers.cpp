@@ -77,7 +77,7 @@ void end_observing(watched* w, io_observer& self) noexcept {
   goroutine_list woken;
   w->lock.acquire();
   remove(w, self);
-  // The deadline has woken this one alone.
+  // The deadline has woken this observer alone.
   if (state_of(w, self) == io_result::timed_out) alert_observers(w, woken);
   if (--w->users == 0 && w->closer != nullptr) woken.push_back(w->closer->g);
   w->lock.release();

@@ -69,7 +69,7 @@ constexpr std::int64_t ms = 1'000'000;
 
 debug_settings debug;  // [const] after boot
 
-// One setting of SLEYDEBUG. Null, or what would have been right.
+// Reads one setting of SLEYDEBUG. Returns null, or the right form of it.
 const char* set_debug(std::string_view name, std::optional<std::uint64_t> value) noexcept {
   constexpr std::uint64_t longest_ms = 3'600'000;
   if (name == "schedtrace") {

@@ -17,8 +17,8 @@ const parts::stack* own_stack() noexcept {
   return m == nullptr || m->g == nullptr ? nullptr : m->g->stack;
 }
 
-// By frame pointers, as far as they stay on the goroutine's stack. In code that keeps none the
-// chain ends early. How many were found.
+// Follows frame pointers, as far as they stay on the goroutine's stack. In code that keeps none the
+// chain ends early. Returns the number of addresses.
 std::size_t walk_frame_pointers(const parts::stack& s, const void* start,
                                 std::span<std::uintptr_t> frames) noexcept {
   const auto* at = static_cast<const std::uintptr_t*>(start);

@@ -218,7 +218,7 @@ bool runs_without_p(const machine* m) noexcept {
   return (m->border.attention() & border::lost) != 0 && m->border.call() == 0;
 }
 
-// Adds the strays that other threads than sysmon have made.
+// Adds the strays that threads other than sysmon have made.
 void find_strays() noexcept {
   if (!sched.new_strays.is_any()) return;
   sched.new_strays.take();

@@ -60,7 +60,7 @@ struct alignas(64) processor {
 
   // The CPU of its holder at the last poll: a hint; -1 if not known.
   detail::atomic<std::int32_t> cpu{-1};
-  set_rounds rounds;  // [owner] polls of the watch sets of others
+  set_rounds rounds;  // [owner] polls of other processors' watch sets
 
   base::random random;                  // [owner]
   std::int64_t slice_end_ns = 0;        // [owner] set when `inherited` first makes it look

@@ -1,5 +1,5 @@
 // The scheduler's table of contents: its verbs in the order of a goroutine's life, each with the
-// file that defines it. This header says what a verb promises; the file says how.
+// file that defines it. This header states a verb's promises; the file shows how it keeps them.
 //
 // Allowed callers: [user] user code, the verb enters the runtime itself; [inside] between enter()
 // and leave(); [own stack] a machine on its own stack. All are noexcept unless they say otherwise,
@@ -170,7 +170,7 @@ std::int64_t earliest_timer() noexcept;  // of all processors; `never` if there 
 
 // ---- threads.cpp: where threads come from, and where they end ----
 void start_template_thread() noexcept;  // at boot
-// Requests one more thread, unless `most` are to be made already; near the thread limit one at a
+// Requests one more thread, unless `most` are already requested; near the thread limit one at a
 // time. Neither waits nor takes a lock of libc.
 void request_threads(std::uint32_t most = 1) noexcept;
 void retire_threads(std::uint32_t count) noexcept;  // [sysmon] ends this many idle threads

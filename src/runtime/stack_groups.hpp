@@ -13,7 +13,7 @@ namespace sley::rt {
 
 class stack_groups {
  public:
-  // For up to that many goroutines. Without memory for it every goroutine is shown.
+  // For at most this many goroutines. Without memory for them every goroutine is shown.
   explicit stack_groups(std::size_t goroutines) noexcept;
   ~stack_groups();
   stack_groups(const stack_groups&) = delete;
@@ -22,7 +22,7 @@ class stack_groups {
   // True: the caller shows the goroutine. False: it is kept, and shown by print().
   [[nodiscard]] bool shows(const goroutine_view& g,
                            std::span<const std::uintptr_t> frames) noexcept;
-  // The goroutines that were kept. Needs 64 KB of stack.
+  // Prints the kept goroutines. Needs 64 KB of stack.
   void print(goroutine_printer& out) noexcept;
 
  private:
@@ -44,7 +44,7 @@ class stack_groups {
     std::uint64_t id;
   };
 
-  // Null: there are too many.
+  // Null: there are too many groups.
   group* find(const goroutine_view& g, std::span<const std::uintptr_t> frames) noexcept;
 
   std::size_t bytes_;

@@ -150,7 +150,7 @@ void sysmon_main(void*) {
   platform::ask_for_short_slices();
   pace looks;
   housekeeping house;
-  std::int64_t due_ns = 0;  // when this look was to be
+  std::int64_t due_ns = 0;  // when this look was due
   for (;;) {
     const std::int64_t now_ns = platform::now_ns();
     serve_dump_requests();

@@ -21,7 +21,7 @@ namespace sley {
 
 namespace {
 
-// The goroutine that calls, null on a foreign thread.
+// The calling goroutine; null on a foreign thread.
 rt::goroutine* self() noexcept {
   const rt::machine* m = rt::this_machine();
   return m == nullptr || m->is_foreign ? nullptr : m->g;
@@ -111,7 +111,7 @@ struct main_task {
   }
 };
 
-// With a stack as main() has it: programs keep large arrays there.
+// With a stack as large as main()'s, because programs keep large arrays there.
 void start_main(const main_task& task) {
   auto extra = std::make_unique<rt::goroutine_extra>();
   rt::machine* m = rt::enter();

@@ -94,9 +94,9 @@ goroutine* fire(timer_set& set, timer* t, std::int64_t now_ns) noexcept {
   return t->fire(t, now_ns);
 }
 
-// How many goroutines fit into the local queue and the next slot, which is free again soon. A
-// goroutine that does not fit would go to the end of the global queue. So its timer stays in the
-// heap, which keeps deadline order.
+// The number of goroutines that fit into the local queue and the next slot, which is free again
+// soon. A goroutine that does not fit would go to the end of the global queue. So its timer stays
+// in the heap, which keeps deadline order.
 std::size_t room_of(const processor* p) noexcept {
   return p->queue.room() + (p->next.is_empty() ? 1 : 0);
 }
@@ -107,7 +107,7 @@ bool has_room_for_batch(const processor* p) noexcept {
   return room_of(p) >= (sched.queue.is_empty() ? most_fired_at_once : 2 * most_fired_at_once);
 }
 
-// Fires up to a batch of due timers. Returns how many.
+// Fires up to a batch of due timers. Returns their number.
 std::size_t fire_due(timer_set& set, std::int64_t now_ns, std::size_t limit,
                      woken_list& woken) noexcept {
   due_element due[most_fired_at_once];

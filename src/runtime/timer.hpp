@@ -2,8 +2,8 @@
 // the timer due.
 //
 // Each processor has a heap of timers. A machine that looks for work first runs the due timers of
-// its own processor. A thief runs the due timers of others in its last round. The poller sleeps
-// until the earliest timer. From Go's time.go.
+// its own processor. A thief runs the due timers of other processors in its last round. The poller
+// sleeps until the earliest timer. From Go's time.go.
 #pragma once
 
 #include <sley/detail/atomic.hpp>

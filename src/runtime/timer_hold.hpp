@@ -1,4 +1,4 @@
-// Several things done to a timer in one step.
+// Several changes to a timer in one step.
 #pragma once
 
 #include "runtime/processor.hpp"

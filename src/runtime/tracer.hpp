@@ -1,8 +1,8 @@
 // Records which goroutine ran on which processor and when, for <sley/debug.hpp>.
 //
-// While it is on, a reason is raised at the border of each machine all the time. So goroutines are
+// While the tracer is on, a reason stays raised at the border of each machine. So goroutines are
 // not switched to directly: all switches pass by the machine's own stack, where they are recorded.
-// While it is off, it costs nothing.
+// While the tracer is off, it costs nothing.
 #pragma once
 
 #include "parts/event_ring.hpp"

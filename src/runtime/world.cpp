@@ -47,7 +47,8 @@ bool hold(processor* p) noexcept {
   machine* m = p->m.read();  // checked again once its border is closed
   if (m == nullptr || held[p->id].m != nullptr) return false;
   const std::uint32_t call = m->border.call();
-  // Without membarrier only machines in announced calls can be shut out; others get a signal.
+  // Without membarrier only machines in announced calls can be shut out; other machines get a
+  // signal.
   if (detail::barriers_are_symmetric && call == 0) return false;
   const bool is_shut_out = call != 0 ? m->border.claim(call) : m->border.close();
   held[p->id] = {m, call};

@@ -110,7 +110,7 @@ int create_thread(void (*entry)(void*), void* arg) noexcept {
 
 std::int32_t current_thread_id() noexcept { return gettid(); }
 
-// glibc registers threads with rseq(2) since 2.35; before, where a thread runs is not known.
+// glibc registers threads with rseq(2) since 2.35; before, a thread's CPU is not known.
 const std::uint32_t* place_of_this_thread() noexcept {
 #if __has_include(<sys/rseq.h>)
   if (__rseq_size == 0) return nullptr;
@@ -217,7 +217,7 @@ bool is_own_thread(std::int32_t thread_id) noexcept {
   return syscall(SYS_clock_getres, cpu_clock_of(thread_id), &resolution) == 0;
 }
 
-// Some that the last search has found: mostly they are there still, and more than enough.
+// Some threads that the last search found. Mostly they still run, and are more than enough.
 // [sysmon]
 class known_threads {
  public:

@@ -291,8 +291,8 @@ bool ends_slice(bool is_over) noexcept {
          (is_playing && current.strategy == strategy::random && one_in(slice_ends_one_in));
 }
 
-// Every thread finds the goroutines of the global queue at once, and the plan says which one goes
-// on.
+// Every thread finds the goroutines of the global queue at once, and the plan picks the thread that
+// goes on.
 bool stays_here() noexcept {
   using namespace simulated;
   if (!is_playing) return true;
