@@ -52,11 +52,17 @@ GO_TEST(shutdown, answers_keep_alive_clients_to_the_end) {
   const int rounds = sley_test::rounds(10);
   for (int round = 0; round < rounds; ++round) {
     running_server web(sley_test::hello);
+    // Each is connected and served before the server ends: a connection that it has not accepted is
+    // the listener's, and is refused.
+    std::vector<tcp_stream> all;
+    for (int c = 0; c < clients; ++c) {
+      all.push_back(web.connect());
+      ASSERT_TRUE(has(ask(all.back()), "hello"));
+    }
     std::atomic<int> asked{0}, without_answer{0};
     sley::wait_group group;
-    for (int c = 0; c < clients; ++c) {
+    for (const tcp_stream& s : all) {
       group.go([&] {
-        const tcp_stream s = web.connect();
         for (;;) {  // ends with the answer that says so
           const std::string answer = ask(s);
           ++asked;
