@@ -1,6 +1,6 @@
 // The automatic number of processors: as many as CPUs that the process may use, by its affinity and
-// the limit of its cgroup; it follows while the process works, unless somebody has set a number.
-// The children come without the setting with which this program is run.
+// the limit of its cgroup; it follows while the process works, unless the program has set a
+// number. The children come without the setting with which this program is run.
 #include "support/affinity.hpp"
 #include "support/cgroup.hpp"
 #include "support/child.hpp"
@@ -36,8 +36,8 @@ int become_without_setting(const char* name) {
   return 99;
 }
 
-// Busy all the time, for the number is looked at while the process works. False if it is another
-// for a moment.
+// Busy all the time, because the runtime looks at the number while the process works. False if the
+// number is another for a moment.
 bool stays(int number, std::chrono::nanoseconds time) {
   return !eventually([number] { return max_procs() != number; }, time);
 }
@@ -129,7 +129,7 @@ CHILD_MAIN(prints_the_automatic_number_in_a_cgroup) {
 
 namespace {
 
-// Limits a cgroup of either version to so many CPUs.
+// Limits a cgroup of either version to this number of CPUs.
 auto limit_of_cpus(double cpus) {
   const auto quota = std::to_string(static_cast<int>(cpus * 100'000));
   return [quota](const std::string& path) {

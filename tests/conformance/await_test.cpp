@@ -176,7 +176,7 @@ GO_TEST(await, a_standard_future_brings_its_error) {
   EXPECT_THROW(sley::await(std::shared_future<int>()), std::future_error);
 }
 
-// Nobody else could bring the result.
+// Only a goroutine of the same processor can bring the result.
 GO_TEST(await, others_run_while_a_standard_future_is_waited_for) {
   const sley_test::processors one(1);
   for (int i = 0; i < rounds(50); ++i) {

@@ -1,6 +1,6 @@
 // Calls that block their thread and are announced: blocking and syscall. Where there is one
-// processor, whoever keeps it while his thread is asleep stalls the test, and it ends only because
-// another goroutine runs meanwhile.
+// processor, a goroutine that kept it while its thread is asleep would stall the test, which ends
+// only because another goroutine runs meanwhile.
 #include "support/blocking_calls.hpp"
 #include "support/child.hpp"
 #include "support/harness.hpp"

@@ -284,7 +284,7 @@ GO_TEST(chan, close_throws_in_every_blocked_sender) {
     });
     c.close();
     EXPECT_TRUE(eventually([&] { return thrown == 6; }));
-    // What was buffered stays; what the senders held is lost.
+    // Buffered values stay; the blocked senders' values are lost.
     for (int i = 0; i < capacity; ++i) EXPECT_EQ(c.receive(), i);
     EXPECT_EQ(c.receive(), std::nullopt);
   }

@@ -211,7 +211,7 @@ GO_TEST(condition_variable, a_timed_wait_that_is_notified_reports_no_timeout) {
   group.wait();
 }
 
-// Tokens go through the condition variable; whoever times out leaves none behind.
+// Tokens go through the condition variable; a taker that times out leaves none behind.
 template <class Condition, class Group>
 void storm(Group& group, int takers) {
   sley::mutex m;
@@ -236,7 +236,7 @@ void storm(Group& group, int takers) {
         if (tokens == 0) continue;
         --tokens;
         ++taken;
-        // A wake that came together with a timeout may be somebody else's.
+        // A wake that came together with a timeout may be meant for another taker.
         if (tokens > 0) changed.notify_one();
       }
       --left;

@@ -1,5 +1,5 @@
-// What contexts are ended with: error and cause are those of the first end at or above. Answers J12
-// and J13, Go's TestCause and its kin.
+// The error and cause of an ended context come from the first end at or above it. Answers J12 and
+// J13, Go's TestCause and its kin.
 #include "support/harness.hpp"
 
 #include <sley/context.hpp>

@@ -1,5 +1,5 @@
-// Contexts: who ends when, with what, and what stays (what they are ended with is the matter of
-// context_cause_test.cpp). Answers rows J of Go's context tests, as far as they have a counterpart
+// Contexts: which of them end, when, and what remains (context_cause_test.cpp tests the error
+// and the cause). Answers rows J of Go's context tests, as far as they have a counterpart
 // (tests/README.md).
 #include "support/harness.hpp"
 
@@ -170,7 +170,7 @@ GO_TEST(context, a_tree_cancelled_everywhere_at_once_ends) {
   }
 }
 
-// J9: also for who comes second.
+// J9: also when a second cancel() returns.
 GO_TEST(context, all_below_have_ended_when_any_cancel_returns) {
   for (int round = 0; round < rounds(30); ++round) {
     auto [root, cancel] = sley::with_cancel(context::background());

@@ -1,5 +1,5 @@
-// Copies between files, pipes and sockets: what comes out is what went in, for all pairs, and who
-// waits is ended by deadlines and close.
+// Copies between files, pipes and sockets: the bytes that come out are the bytes that went in, for
+// all pairs, and deadlines and close end a copy that waits.
 #include "support/connections.hpp"
 #include "support/harness.hpp"
 

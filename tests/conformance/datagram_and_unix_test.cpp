@@ -207,7 +207,7 @@ GO_TEST(unix_datagram, comes_in_pairs) {
   group.wait();
 }
 
-// More than a queue holds: the senders wait, those that are connected and those that are not.
+// More than a queue holds: all senders wait, connected or not.
 GO_TEST(unix_datagram, nothing_is_lost_when_the_receiver_is_slow) {
   const unix_datagram to = unix_datagram::bind(fresh_path());
   constexpr int each = rounds(2'000);

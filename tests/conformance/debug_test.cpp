@@ -278,8 +278,8 @@ FOREIGN_TEST(debug, a_thread_may_ask_as_well) {
   c.close();
 }
 
-// Those that wait for ever stay until the process ends. M1, M2: what can be told without a garbage
-// collector.
+// Goroutines that wait for ever stay until the process ends. M1, M2, as far as leaks are found
+// without a garbage collector.
 TEST(debug, those_that_can_never_go_on_are_leaks_but_for_main) {
   sley::run([] {
     EXPECT_TRUE(sley::debug::leaks().empty());

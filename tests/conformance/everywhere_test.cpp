@@ -76,7 +76,7 @@ struct things {
   int nested = 0;   // [lock: recursive]
   int written = 0;  // [lock: shared]
   int count = 0;    // [lock: shared]
-  int passed = 0;   // who has the ring's unit
+  int passed = 0;   // by the holder of the ring's unit
   int taken = 0;    // [lock: mutex]
 };
 
@@ -102,7 +102,7 @@ void use_locks(things& all) {
   }
 }
 
-// Whose turn it is waits for nobody, and all others for that one.
+// The participant whose turn it is does not wait, and all others wait for it.
 void take_turns(things& all, int self) {
   for (int i = 0; i < 3; ++i) {
     std::unique_lock lock(all.mutex);
@@ -318,7 +318,7 @@ namespace {
 struct promises {
   sley::mutex mutex;
   sley::shared_mutex shared;
-  chan<void> locks_gate;  // whoever has both waits for it
+  chan<void> locks_gate;  // the holder of both waits for it
   sley::mutex of_condition;
   sley::condition_variable condition;
   bool is_met = false;  // [lock: of_condition]

@@ -1,4 +1,4 @@
-// <sley/executor.hpp>: functions as goroutines, for who wants an executor.
+// <sley/executor.hpp>: functions as goroutines, where an executor is wanted.
 #include "support/harness.hpp"
 
 #include <sley/executor.hpp>

@@ -276,7 +276,7 @@ FOREIGN_TEST(foreign_threads, with_all_signals_blocked_work_as_well) {
   }).join();
 }
 
-// The threads that the runtime makes need their signals, whoever makes it start.
+// The threads that the runtime makes need their signals, whichever thread starts the runtime.
 CHILD_MAIN(starts_with_all_signals_blocked) {
   sigset_t all;
   sigfillset(&all);

@@ -39,7 +39,7 @@ GO_TEST(latch, opens_when_the_count_is_zero_and_stays_open) {
   l.wait();
 }
 
-// Those of a whole program are there before any of its code runs.
+// A static one is there before any code of the program runs.
 constinit sley::latch static_latch(2);
 constinit sley::barrier static_barrier(1);
 
@@ -110,8 +110,8 @@ FOREIGN_TEST(latch, threads_and_goroutines_wait_for_each_other) {
   }
 }
 
-// In each phase all have done their part of the phase before anybody goes on, and the completion
-// runs once, between the last arrival and the first departure.
+// In each phase all participants have done their part before any goes on, and the completion runs
+// once, between the last arrival and the first departure.
 template <class Group>
 void phases(Group& group, int participants, int count) {
   struct counts {

@@ -1,7 +1,7 @@
-// Aim: who has waited for packets goes on where they came in, and not beyond what that processor
-// can do. Method: connected pairs send each other messages, and the readers ask the kernel for the
-// CPU that took them in and the one that they are on. It is chance that says so in builds that
-// perturb the schedule, and the system where it moves threads about: one good round is enough.
+// Aim: a goroutine that has waited for packets goes on where they came in, as far as that processor
+// can keep up. Method: connected pairs send each other messages, and the readers ask the kernel for
+// the CPU that took the packets in and for their own CPU. Builds that perturb the schedule choose
+// by chance, and the system may move threads about: one good round is enough.
 #include "support/affinity.hpp"
 #include "support/connections.hpp"
 #include "support/harness.hpp"

@@ -2,7 +2,7 @@
 // descriptor without any machine having run out of work: on threads of their own. Each must be
 // woken as soon as something comes, not only when the runtime looks round, or never.
 //
-// Without any other test before, for those would leave a machine that polls.
+// No other test runs before, because it would leave a machine that polls.
 #include "support/harness.hpp"
 
 #include <sley/os.hpp>

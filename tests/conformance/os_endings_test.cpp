@@ -33,7 +33,7 @@ bool blocks(int fd) { return (::fcntl(fd, F_GETFL) & O_NONBLOCK) == 0; }
 
 }  // namespace
 
-// G14, TestFdRace, TestFdReadRace. Who looks at the number disturbs nobody, and does not wait.
+// G14, TestFdRace, TestFdReadRace. Asking for the number disturbs no reader, and does not wait.
 GO_TEST(os, the_number_may_be_had_while_somebody_reads) {
   const pipe_ends p = sley::os::pipe();
   const int fd = p.reader.native_handle();
@@ -109,8 +109,8 @@ GO_TEST(os, closing_ends_a_read_of_a_pipe_that_was_taken_over) {
   EXPECT_EQ(*ended.receive(), std::errc::operation_canceled);
 }
 
-// G4, G15, TestCloseWithBlockingReadByFd: somebody has made it block again, as who shares it with
-// another process may. The call can't be interrupted: close() waits for it, as a goroutine waits.
+// G4, G15, TestCloseWithBlockingReadByFd: the pipe was made blocking again, as another process
+// that shares it may do. The call can't be interrupted: close() waits for it, as a goroutine waits.
 GO_TEST(os, closing_waits_for_a_read_that_blocks_its_thread) {
   pipe_ends p = sley::os::pipe();
   const int fd = p.reader.native_handle();

@@ -87,7 +87,7 @@ GO_TEST(os, a_pipe_without_a_reader_is_broken) {
 
 namespace {
 
-// Makes a standard stream a pipe that nobody reads.
+// Makes a standard stream a pipe that has no reader.
 void leave_without_reader(int stream) {
   int ends[2];
   if (::pipe(ends) != 0 || ::dup2(ends[1], stream) != stream) std::_Exit(4);
@@ -126,7 +126,8 @@ CHILD_MAIN(writes_to_errors_that_nobody_reads) { return write_to_a_stream_withou
 CHILD_MAIN(has_output_as_a_file_that_nobody_reads) { return write_to_a_file_without_reader(1); }
 CHILD_MAIN(has_errors_as_a_file_that_nobody_reads) { return write_to_a_file_without_reader(2); }
 
-// G16, TestStdPipe. Unlike in Go it is not the number that counts, but who writes.
+// G16, TestStdPipe. Unlike in Go it is not the number that counts, but whether the program
+// or the library writes.
 TEST(os, writes_of_the_programs_own_to_a_broken_standard_stream_end_the_process) {
   for (const char* name :
        {"writes_to_output_that_nobody_reads", "writes_to_errors_that_nobody_reads"}) {
@@ -336,7 +337,7 @@ GO_TEST(os, what_is_always_ready_is_nothing_to_wait_for) {
   EXPECT_EQ(error, std::errc::bad_file_descriptor);
 }
 
-// Of three who wait for one descriptor, in turn, each is given up alone.
+// Of three goroutines that wait for one descriptor, one gives up alone, each in turn.
 GO_TEST(poll_fd, a_wait_ends_with_its_context_and_the_others_go_on) {
   for (int round = 0; round < sley_test::rounds(100); ++round) {
     int ends[2];

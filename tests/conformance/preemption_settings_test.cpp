@@ -30,7 +30,7 @@ CHILD_MAIN(computes_until_others_run) {
   });
 }
 
-// The same, but it ends by itself: who has to wait for it need not wait for ever.
+// The same, but it ends by itself: a goroutine that must wait for it does not wait for ever.
 CHILD_MAIN(computes_for_a_while) {
   return sley::run([] {
     sley::runtime::set_max_procs(1);

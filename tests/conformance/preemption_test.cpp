@@ -78,7 +78,7 @@ GO_TEST(preemption, four_run_at_once_on_four_processors_that_were_set_just_befor
   }
 }
 
-// C4 with fewer processors than goroutines: who spins in vain is preempted.
+// C4 with fewer processors than goroutines: a goroutine that spins in vain is preempted.
 GO_TEST(preemption, who_waits_in_a_loop_for_a_goroutine_gets_what_he_waits_for) {
   const processors one(1);
   take_turns(4);

@@ -1,6 +1,6 @@
 // What a change of the number of processors must not disturb: sleepers, timers, queued goroutines
-// of processors that are gone, figures, who computes. And what the figures say of goroutines
-// that run, that want to, and that block.
+// of processors that are gone, figures, goroutines that compute. And what the figures say of
+// goroutines that run, that want to, and that block.
 #include "support/harness.hpp"
 
 #include <atomic>
@@ -22,7 +22,7 @@ namespace this_goroutine = sley::this_goroutine;
 using namespace std::chrono_literals;
 using std::chrono::steady_clock;
 
-// Their timers are those of processors that are gone when they are due.
+// Their timers belong to processors that are gone when the timers are due.
 GO_TEST(procs, sleepers_and_timers_outlive_the_processors_they_were_armed_on) {
   const processors restored;
   for (int round = 0; round < 5; ++round) {
@@ -85,7 +85,7 @@ GO_TEST(procs, queued_goroutines_run_although_their_processor_is_gone) {
   }
 }
 
-// C17, TestNumGoroutine, and what was counted on processors that are gone.
+// C17, TestNumGoroutine, and the counts of processors that are gone.
 GO_TEST(procs, figures_do_not_forget_what_gone_processors_counted) {
   const processors restored;
   const std::size_t before = num_goroutines();
@@ -114,8 +114,8 @@ GO_TEST(procs, figures_do_not_forget_what_gone_processors_counted) {
   }
 }
 
-// C21, TestTraceSTW, as it shows outside: whoever computes does so on his thread all the time, and
-// changes leave no thread behind with a goroutine on it while others get new ones.
+// C21, TestTraceSTW, as it shows outside: a goroutine that computes stays on its thread all the
+// time, and changes leave no thread behind with a goroutine on it while others get new threads.
 GO_TEST(procs, goroutines_that_compute_stay_on_their_threads_over_changes) {
   const processors four(4);
   std::atomic<bool> stop{false};

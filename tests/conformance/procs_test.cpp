@@ -1,6 +1,6 @@
-// The number of processors changes while a program runs: whatever it is changed to, and whoever
-// changes it, nothing is lost or doubled, and as many goroutines run at the same time as the new
-// number says. That is seen by letting them wait for each other without calling the library.
+// The number of processors changes while a program runs: whatever it is changed to, and whichever
+// thread changes it, nothing is lost or doubled, and as many goroutines run at the same time as the
+// new number says. That is seen by letting them wait for each other without calling the library.
 #include "support/child.hpp"
 #include "support/harness.hpp"
 
@@ -57,7 +57,8 @@ class load {
     }
   }
 
-  // One more, which computes and calls nobody: each turn of it is as long as preemption lets it.
+  // One more, which computes and never calls the library: each turn of it is as long as preemption
+  // lets it.
   void add_hog() {
     group_.go([this] {
       while (!stop_) {
@@ -191,8 +192,8 @@ GO_TEST(procs, numbers_from_one_to_the_most_under_load_lose_and_double_nothing) 
   const auto change = [&](int times, std::chrono::seconds limit) {
     const auto deadline = steady_clock::now() + limit;
     int changes = 0;
-    // One of the sleepers never sleeps: whoever changes the number may wait for some time slices,
-    // and longer on a machine that has other things to do. A minimum has a meaning at all.
+    // One of the load's goroutines never sleeps: a change may wait for some time slices, and longer
+    // where the computer has other things to do. A minimum of changes gives the test a meaning.
     while (changes < times && (changes < rounds(10) || steady_clock::now() < deadline)) {
       const int next = 1 + random.index(random.one_in(8) ? most_procs : 8);
       EXPECT_EQ(set_max_procs(next), current);
@@ -305,7 +306,7 @@ TEST(procs, a_foreign_thread_changes_the_number_while_no_main_goroutine_runs) {
 
 namespace {
 
-// How long it takes until so many goroutines, each of which burns its processor, have met.
+// How long it takes until this number of goroutines, each of which burns its processor, have met.
 std::chrono::nanoseconds time_to_meet(int count) {
   const auto start = steady_clock::now();
   std::atomic<std::int64_t> latest_ns{0};

@@ -39,7 +39,7 @@ template <class T>
 template <class T>
 void expect_checksum_is_undisturbed() {
   T expected = 0;
-  std::thread thread([&] { expected = checksum<T>(); });  // which nobody preempts
+  std::thread thread([&] { expected = checksum<T>(); });  // not preempted
   thread.join();
   preempt_in_the_middle_of([&] { EXPECT_EQ(checksum<T>(), expected); });
 }

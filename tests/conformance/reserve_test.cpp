@@ -1,5 +1,5 @@
-// Aim: where the CPUs are others', processors are kept in reserve, and given back as soon as
-// somebody waits for one, or the CPUs are free again. Method: the process has one CPU and two
+// Aim: where other processes have the CPUs, processors are kept in reserve, and given back as soon
+// as work waits for one, or the CPUs are free again. Method: the process has one CPU and two
 // processors, so that its own threads wait for each other; goroutines send bytes to and fro, each
 // of which takes microseconds.
 #include "support/affinity.hpp"
@@ -87,7 +87,7 @@ class chatter {
   sley::wait_group group_;
 };
 
-// It is looked for seldom: who looks is one of those that run.
+// Looks seldom, because the goroutine that looks is itself one of the running ones.
 bool eventually_in_reserve(std::uint64_t procs) {
   const auto end = std::chrono::steady_clock::now() + sley_test::patience;
   while (read_stats().reserve_procs != procs) {

@@ -1,5 +1,5 @@
 // run, the start of the runtime by itself, and the library in threads that the runtime did not
-// make. What must be seen from the first moment of a process happens in a child.
+// make. Tests that need the first moment of a process run in a child.
 #include "support/child.hpp"
 #include "support/harness.hpp"
 
@@ -77,7 +77,7 @@ TEST(run, may_be_called_by_another_thread_than_last_time) {
   }
 }
 
-// What was left behind goes on in the next run.
+// A goroutine that was left behind goes on in the next run.
 TEST(run, leaves_other_goroutines_where_they_are_until_the_next_one) {
   std::atomic<int> laps{0};
   std::atomic<bool> stop{false};

@@ -277,8 +277,8 @@ GO_TEST(select_api, move_only_values_go_through) {
 GO_TEST(select_api, no_value_is_leaked_or_destroyed_twice) {
   const counted_check check;
   chan<counted> c;
-  const chan<counted> never;       // nobody receives from it
-  const chan<counted> never_sent;  // nobody sends on it
+  const chan<counted> never;       // has no receiver
+  const chan<counted> never_sent;  // has no sender
   sley::wait_group group;
   group.go([&, c] {
     for (int i = 0; i < 100; ++i) {
@@ -302,7 +302,7 @@ GO_TEST(select_api, no_value_is_leaked_or_destroyed_twice) {
   EXPECT_EQ(count, 100);
   c = chan<counted>(1);
   c.send(counted(1));
-  select(on_receive(c), on_receive(never_sent));  // a value that nobody looks at
+  select(on_receive(c), on_receive(never_sent));  // a value that is dropped
   EXPECT_EQ(select(on_send(never, counted(2)), otherwise()), 1u);
   EXPECT_EQ(select(on_send(never, counted(2)), on_timeout(1ms)), 1u);
   c.close();

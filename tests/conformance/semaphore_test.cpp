@@ -1,5 +1,6 @@
 // Semaphores: what [thread.sema] says of counting_semaphore, what Go's semaphore tests assert (H1,
-// and those of golang.org/x/sync/semaphore), and exact accounts when deadlines fall among releases.
+// and the tests of golang.org/x/sync/semaphore), and exact accounts when deadlines fall among
+// releases.
 #include "support/harness.hpp"
 #include "support/thread_group.hpp"
 
@@ -47,7 +48,7 @@ GO_TEST(semaphore, of_one_unit_excludes_as_a_mutex) {
   EXPECT_FALSE(unit.try_acquire());
 }
 
-// H2, TestSemaHandoff: who is released runs next on the releaser's processor. Go's semaphore goes
+// H2, TestSemaHandoff: a released waiter runs next on the releaser's processor. Go's semaphore goes
 // over to it at once, if asked to; here that is left to the releaser's next wait.
 static void expect_the_released_to_run_next(int procs) {
   const sley_test::processors p(procs);

@@ -25,7 +25,7 @@ using std::chrono::system_clock;
 static_assert(!std::is_copy_constructible_v<sley::shared_mutex>);
 static_assert(!std::is_copy_constructible_v<sley::recursive_mutex>);
 
-// Readers for so long that they use slots from then on.
+// Lets readers meet until they use slots from then on.
 static void let_readers_meet(sley::shared_mutex& m) {
   sley::wait_group group;
   for (int g = 0; g < 4; ++g) {
@@ -105,7 +105,7 @@ GO_TEST(shared_mutex, a_waiting_writer_holds_off_new_readers_who_then_come_befor
   }
 }
 
-// Nobody is inside with a writer; writers and readers that give up leave nothing behind.
+// A writer is inside alone; writers and readers that give up leave nothing behind.
 template <class Group>
 void hammer(Group& group, int goroutines, int laps, unsigned writes_in) {
   sley::shared_mutex m;

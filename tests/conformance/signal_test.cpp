@@ -44,7 +44,7 @@ handler handler_of(int signal) {
   return now.sa_handler;
 }
 
-// While it lives, signals that are still under way when nobody wants them any more do no harm.
+// While it lives, signals that are still under way when no channel wants them any more do no harm.
 class harmless {
  public:
   explicit harmless(int signal) : signal_(signal), before_(std::signal(signal, SIG_IGN)) {}
@@ -88,7 +88,7 @@ GO_TEST(signal, a_channel_may_ask_for_more_of_them) {
   stop_notify(c);
 }
 
-// The channel has no room, and nobody receives.
+// The channel has no room and no receiver.
 GO_TEST(signal, sending_never_waits) {
   const chan<int> full(1), none(0), live(1);
   for (const auto& c : {full, none, live}) notify(c, SIGUSR1);
@@ -120,7 +120,7 @@ GO_TEST(signal, stop_puts_back_what_was_before) {
   std::signal(SIGUSR1, old);
 }
 
-// What has come before it is in the channel after it.
+// A signal that has come before the stop is in the channel after it.
 GO_TEST(signal, stop_loses_nothing) {
   for (int i = 0; i < rounds(500); ++i) {
     const chan<int> c(1);
@@ -226,7 +226,7 @@ class flood {
   flood(const flood&) = delete;
   flood& operator=(const flood&) = delete;
 
-  // Until so many more have been sent.
+  // Returns when at least this many more have been sent.
   void let_rise(int signals) const {
     const int before = sent_;
     EXPECT_TRUE(eventually([&] { return sent_ - before >= signals; }));
@@ -315,7 +315,7 @@ FOREIGN_TEST(signal, is_for_threads_of_the_users_too) {
   stop_notify(c);
 }
 
-// Nothing else is left that could wake anybody, for longer than it takes to find a deadlock.
+// Nothing else is left that could wake a goroutine, for longer than it takes to find a deadlock.
 GO_TEST(signal, waiting_for_one_is_no_deadlock) {
   const chan<int> c(1);
   notify(c, SIGALRM);

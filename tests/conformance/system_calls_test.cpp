@@ -288,7 +288,7 @@ GO_TEST(signals, of_a_profiling_timer_and_preemptions_do_not_get_in_each_others_
   ::setitimer(ITIMER_PROF, &off, nullptr);
 }
 
-// SIGURG, which the runtime preempts by, from somebody else: at any time, to any thread.
+// SIGURG, which the runtime preempts by, from another source: at any time, to any thread.
 GO_TEST(signals, of_the_runtimes_kind_from_elsewhere_do_no_harm) {
   std::atomic<bool> stop{false};
   std::thread sender([&stop] {

@@ -161,7 +161,7 @@ GO_TEST(tcp, without_lingering_a_close_resets_the_connection) {
   EXPECT_EQ(sley_test::read_error(c.server), std::errc::connection_reset);
 }
 
-// G17. A full queue of a listener that nobody serves makes further ones wait.
+// G17. A full queue of a listener that never accepts makes further connects wait.
 GO_TEST(tcp, connect_has_a_deadline) {
   const tcp_listener listener = tcp_listener::listen("127.0.0.1:0", {.backlog = 0});
   const std::string address = listener.local().to_string();
@@ -177,7 +177,7 @@ GO_TEST(tcp, connect_has_a_deadline) {
   EXPECT_LT(now() - start, 20s);
 }
 
-// G17. The same queue, and somebody who gives up; and one who has given up before.
+// G17. The same queue, and connects that give up; and one whose context ended before.
 GO_TEST(tcp, connect_ends_with_its_context) {
   const tcp_listener listener = tcp_listener::listen("127.0.0.1:0", {.backlog = 0});
   const std::string address = listener.local().to_string();

@@ -163,7 +163,7 @@ GO_TEST(tcp, deadlines_may_be_set_by_many_at_once) {
       }
     });
   }
-  // Somebody always ends a read that has found no deadline.
+  // This goroutine always ends a read that has found no deadline.
   std::atomic<bool> stop{false};
   sley::go([&] {
     while (!stop) {
@@ -226,7 +226,8 @@ GO_TEST(tcp, what_was_never_open_says_so) {
   s.close();
 }
 
-// G21. The number of a closed socket is used again at once; events of the old one wake nobody.
+// G21. The number of a closed socket is used again at once; events of the old one wake no
+// goroutine.
 GO_TEST(tcp, a_number_that_is_used_again_is_another_socket) {
   const tcp_listener listener = tcp_listener::listen("127.0.0.1:0");
   const std::string address = listener.local().to_string();
@@ -256,8 +257,8 @@ GO_TEST(tcp, a_number_that_is_used_again_is_another_socket) {
   group.wait();
 }
 
-// Who reads gets what was sent on this connection and then an end, whenever it is closed; the
-// numbers go on to other connections at once.
+// A reader gets the bytes that were sent on this connection and then an end, whenever it is closed.
+// The numbers go on to other connections at once.
 GO_TEST(tcp, is_closed_while_many_read_and_write) {
   wait_group group;
   for (int g = 0; g < 8; ++g) {

@@ -119,7 +119,7 @@ GO_TEST(tcp, a_reset_is_an_error_for_who_reads) {
   group.wait();
 }
 
-// G16. Writing to who has gone is an error, not a signal.
+// G16. Writing to a peer that has gone is an error, not a signal.
 GO_TEST(tcp, writing_to_who_has_gone_is_an_error) {
   tcp_pair c = connect_tcp();
   c.server.close();

@@ -1,5 +1,5 @@
-// The limit of threads, set_max_threads: one too many is a fatal error, and those that have ended
-// do not count.
+// The limit of threads, set_max_threads: one too many is a fatal error, and ended threads do not
+// count.
 #include "support/child.hpp"
 #include "support/harness.hpp"
 #include "support/owned_threads.hpp"
@@ -16,7 +16,7 @@ using sley_test::run_child;
 
 namespace {
 
-// Starts so many goroutines that are locked and stay so.
+// Starts this number of goroutines that are locked and stay so.
 void lock_many(int count) {
   const chan<void> locked;
   for (int i = 0; i < count; ++i) {

@@ -230,12 +230,12 @@ GO_TEST(thread_lock, locking_and_unlocking_makes_no_threads) {
   EXPECT_LE(threads_of_process(), before + sley::runtime::max_procs() + 5);
 }
 
-// --- how often, and by whom ----------------------------------------------------------------------
+// --- nesting and owners --------------------------------------------------------------------------
 
 namespace {
 
-// Whether the calling goroutine's thread is for others, too: whom it starts and waits for runs on
-// the same thread, if not always.
+// Whether the calling goroutine's thread is for others, too: a goroutine that it starts and waits
+// for then runs on the same thread, if not always.
 [[nodiscard]] bool shares_its_thread() {
   return eventually([] {
     const pid_t mine = gettid();

@@ -41,8 +41,9 @@ GO_TEST(ticker, ticks_come_period_by_period) {
   EXPECT_TRUE(is_empty(t.channel()));
 }
 
-// Four may come at once: the one that waited; one whose sender was held up for 2 ms since it read
-// the clock, as a thread without a CPU is; the one that is due for that; and one that is due soon.
+// Four ticks may come at once: a tick that waited; a tick whose sender was held up for 2 ms since
+// it read the clock, as a thread without a CPU is; the tick that is due then; and one that is due
+// soon.
 GO_TEST(ticker, ticks_that_a_slow_reader_misses_are_dropped) {
   ticker t(2ms);
   sleep_for(50ms);
@@ -160,7 +161,7 @@ GO_TEST(ticker, after_misuse_that_throws_all_others_go_on) {
   EXPECT_TRUE(also_moved_from.channel().receive().has_value());
 }
 
-// I19, TestLongAdjustTimers: what sleepers leave in the heap costs those who come later nothing.
+// I19, TestLongAdjustTimers: entries that sleepers leave in the heap cost later timers nothing.
 GO_TEST(ticker, many_sleepers_gone_by_do_not_slow_down_who_arms_timers) {
   sley::wait_group sleepers;
   for (int i = 0; i < rounds(5000); ++i) sleepers.go([] { sleep_for(10us); });
@@ -179,7 +180,7 @@ GO_TEST(ticker, many_sleepers_gone_by_do_not_slow_down_who_arms_timers) {
   sleepers.wait();
 }
 
-// I20, TestTimerGC: nobody but its handles keeps a timer.
+// I20, TestTimerGC: only its handles keep a timer.
 GO_TEST(ticker, dropped_timers_are_not_armed_any_more) {
   const auto armed = [] { return sley::runtime::read_stats().timers; };
   const auto before = armed();

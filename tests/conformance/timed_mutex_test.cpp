@@ -1,5 +1,5 @@
-// The mutex with a deadline, and the mutex when there is much contention: who gives up has changed
-// nothing, nobody starves, and nothing touches a mutex that is gone.
+// The mutex with a deadline, and the mutex when there is much contention: a goroutine that gives up
+// has changed nothing, none starves, and nothing touches a mutex that is gone.
 #include "support/harness.hpp"
 
 #include <atomic>
@@ -45,7 +45,7 @@ GO_TEST(timed_mutex, is_had_before_the_deadline_if_it_comes_free) {
   all.wait();
 }
 
-// Who gives up at the moment when it would get the lock either has it or leaves it to the next.
+// A goroutine that gives up as it would get the lock either has it or leaves it to the next.
 GO_TEST(timed_mutex, the_lock_is_not_lost_on_one_who_gives_up) {
   for (int round = 0; round < rounds(300); ++round) {
     sley::mutex m;
@@ -122,7 +122,8 @@ GO_TEST(timed_mutex, one_who_holds_it_nearly_always_does_not_starve_another) {
   EXPECT_LT(steady::now() - start, 10s);
 }
 
-// In starvation the lock goes from hand to hand: each of many who hold it for a while gets it.
+// In starvation the lock goes from hand to hand: each of many goroutines that hold it for a
+// while gets it.
 GO_TEST(timed_mutex, many_who_hold_it_for_long_get_it_in_turn) {
   constexpr int goroutines = 8;
   sley::mutex m;

@@ -93,7 +93,8 @@ GO_TEST(timer, callbacks_may_arm_the_next_and_sleep) {
   done.receive();
 }
 
-// I6, TestAfterQueuing. Judged by the times that the timers carry: who is woken first may run last.
+// I6, TestAfterQueuing. Judged by the times that the timers carry: the first goroutine to be
+// woken may run last.
 GO_TEST(timer, timers_fire_in_the_order_of_their_deadlines) {
   constexpr std::array<int, 13> slots = {5, 3, 6, 6, 6, 1, 1, 2, 7, 9, 4, 8, 0};
   using firing = std::pair<time_point, int>;
@@ -102,7 +103,7 @@ GO_TEST(timer, timers_fire_in_the_order_of_their_deadlines) {
     std::sort(order.begin(), order.end());
     return std::ranges::is_sorted(order, {}, &firing::second);
   };
-  // Each processor has timers of its own, and who waits for them may be on any.
+  // Each processor has timers of its own, and a goroutine that waits for them may be on any.
   for (nanoseconds step = 3ms; step < 200ms; step *= 3) {
     sley::chan<firing> fired(slots.size());
     for (const int slot : slots) {
@@ -300,7 +301,7 @@ GO_TEST(timer, a_callback_may_be_aligned_as_it_likes) {
   EXPECT_TRUE(eventually([&] { return good == 10; }));
 }
 
-// A timer that is armed again is not put where nobody looks any more.
+// A timer that is armed again is not put where no processor looks any more.
 GO_TEST(timer, timers_are_armed_again_after_their_processor_has_gone) {
   const sley_test::processors eight(8);
   std::atomic<int> fired{0};

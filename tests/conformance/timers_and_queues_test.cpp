@@ -1,6 +1,6 @@
 // Aim: timers and goroutines that wait in queues do not put each other off for ever, however many
 // there are of either. Method: more of the one than there is time for, and a few of the other.
-// What is compared are numbers of turns, for times say nothing on a busy machine.
+// What is compared are numbers of turns, because times say nothing on a busy machine.
 #include "support/harness.hpp"
 
 #include <atomic>
@@ -45,9 +45,9 @@ class restless {
 
 }  // namespace
 
-// Those that a thread of the user starts are in the global queue. They come in at the rate of those
-// that timers wake, and not one at each 61st turn. But for the last ones, which may be in the queue
-// of a processor whose thread gets no CPU.
+// Goroutines that a thread of the user starts are in the global queue. They come in at the rate of
+// goroutines that timers wake, and not one at each 61st turn. The last ones are excepted, because
+// they may be in the queue of a processor whose thread gets no CPU.
 GO_TEST(timers_and_queues, timers_that_are_always_due_let_in_those_who_wait_in_the_global_queue) {
   restless others(many);
   std::atomic<int> begun = 0;
@@ -66,7 +66,7 @@ GO_TEST(timers_and_queues, timers_that_are_always_due_let_in_those_who_wait_in_t
   EXPECT_TRUE(sley_test::eventually([&] { return begun == many; }));
 }
 
-// Who is stopped at the end of a slice is in the global queue, and its thread waits for it.
+// A goroutine that a slice's end stops is in the global queue, and its thread waits for it.
 GO_TEST(timers_and_queues, timers_that_are_always_due_let_those_who_compute_have_their_turns) {
   const restless others(many / 5);
   const int hogs = 4 * sley::runtime::max_procs();
@@ -85,8 +85,8 @@ GO_TEST(timers_and_queues, timers_that_are_always_due_let_those_who_compute_have
   EXPECT_GT(others.wakes(), 0);
 }
 
-// A processor whose queue is full all the time has no room for who is woken, and wakes some all the
-// same.
+// A processor whose queue is full all the time has no room for woken goroutines, and wakes some all
+// the same.
 GO_TEST(timers_and_queues, timers_fire_beside_a_queue_that_is_always_full) {
   std::atomic<bool> stop = false;
   sley::wait_group spawners;
@@ -110,8 +110,8 @@ GO_TEST(timers_and_queues, timers_fire_beside_a_queue_that_is_always_full) {
   spawners.wait();
 }
 
-// From the many that wait to one that does not: what is asked for beforehand may be gone, or never
-// have been, as the stacks of those that begin.
+// The number of waiting goroutines falls from very many to none. Memory that is prefetched may be
+// gone, or never have existed, as the stack of a goroutine that begins.
 GO_TEST(timers_and_queues, those_that_wake_among_very_many_are_as_they_were) {
   constexpr int count = under_sanitizer ? 6'000 : 12'000;
   std::atomic<int> right = 0;

@@ -1,6 +1,6 @@
-// Aim: what the tracer writes is what has happened: every goroutine's runs, one at a time on each
-// processor, with the reason of their ends. Method: programs whose runs are known; the file is read
-// back line by line.
+// Aim: the tracer writes exactly the events that happened: every goroutine's runs, one at a time on
+// each processor, with the reason of their ends. Method: programs whose runs are known; the file is
+// read back line by line.
 #include "support/harness.hpp"
 
 #include <sley/debug.hpp>

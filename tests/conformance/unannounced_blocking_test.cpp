@@ -1,4 +1,4 @@
-// Calls that block their thread and that nobody announced, as in other people's code. Nearly all
+// Calls that block their thread and are not announced, as in other people's code. Nearly all
 // tests have one processor: they end only because it is taken away from the thread that sleeps in
 // the kernel, and another goroutine runs meanwhile.
 #include "support/blocking_calls.hpp"
@@ -183,7 +183,7 @@ GO_TEST(unannounced, values_arrive_in_the_order_of_each_sender) {
 
 namespace {
 
-// A socket to which nobody sends. SA_RESTART restarts no call on a socket with a time limit.
+// A socket that receives nothing. SA_RESTART restarts no call on a socket with a time limit.
 struct silent_socket : sley_test::two_ends {
   silent_socket() {
     EXPECT_EQ(::socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, fds), 0);

@@ -1,5 +1,5 @@
-// Aim: an event is noticed, and soon, whichever processor's descriptors its own is among: those of
-// one that is busy, idle or gone. Method: goroutines that have been everywhere wait for a byte
+// Aim: an event is noticed, and soon, whichever processor watches its descriptor: a busy one, an
+// idle one or one that is gone. Method: goroutines that have been everywhere wait for a byte
 // each, while the processors do something else.
 #include "support/harness.hpp"
 
@@ -21,7 +21,7 @@ using steady = std::chrono::steady_clock;
 namespace {
 
 constexpr int readers = 32;
-// What nobody looks at is not noticed at all; and this machine may have much else to do.
+// Generous: an event that no machine looks for is never noticed, and the computer may be busy.
 constexpr auto soon = 1s;
 
 void send(const pipe_ends& to) { to.writer.write_all(std::as_bytes(std::span("x", 1))); }
@@ -81,7 +81,7 @@ void spread(waiting_readers& r) {
   for (int i = 0; i < 20; ++i) wake_from_outside(r);
 }
 
-// The median of so many times.
+// The median of this many delays.
 std::chrono::nanoseconds usual_delay(waiting_readers& r, std::ptrdiff_t times) {
   std::vector<std::chrono::nanoseconds> late;
   for (std::ptrdiff_t i = 0; i < times; ++i) late.push_back(wake_from_outside(r));
@@ -116,7 +116,7 @@ GO_TEST(watch_sets, events_are_noticed_beside_processors_that_compute) {
   EXPECT_LT(late, soon);
 }
 
-// Those that serve their own events all the time see to others' as well.
+// Processors that serve their own events all the time see to others' as well.
 GO_TEST(watch_sets, events_are_noticed_beside_some_that_compute_and_some_that_serve) {
   waiting_readers r;
   spread(r);

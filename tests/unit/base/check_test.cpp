@@ -1,4 +1,5 @@
-// Aim: a failed check says what was expected and where, and ends the process. Method: death tests.
+// Aim: a failed check names its expectation and its place, and ends the process. Method: death
+// tests.
 #include "base/check.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Aim: of a name with addresses of two families the one that answers is connected to, without
+// Aim: of a name with addresses of two families connect takes the address that answers, without
 // waiting for the other to fail (RFC 8305, Go's TestDialerFallback). Method: addresses of the
 // loopback, some of a listener whose queue is full, where a connection is neither made nor refused.
 #include "io/connect.hpp"
@@ -25,7 +25,7 @@ namespace {
 // As in connect.cpp.
 constexpr auto fallback_delay = 300ms;
 
-// A listener whose queue is full: who connects waits for ever.
+// A listener whose queue is full: a thread that connects waits for ever.
 class silent_address {
  public:
   explicit silent_address(const char* ip) {

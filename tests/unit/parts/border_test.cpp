@@ -1,7 +1,7 @@
-// Aim: a thread that crosses its border sees what it must attend to, and whoever closes the border
-// or claims a call from outside has the thread's processor to himself. Method: one thread for what
-// each operation says; two for whether they ever both think that it is theirs, which a plain
-// counter shows. tests/model/border_model.cpp tries all their schedules.
+// Aim: a thread that crosses its border sees what it must attend to, and a thread that closes the
+// border or claims a call from outside has the first thread's processor to itself. Method: one
+// thread for the result of each operation. Two for whether both ever think that they have the
+// processor, which a plain counter shows. tests/model/border_model.cpp tries all their schedules.
 #include "parts/border.hpp"
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@ using sley::parts::border;
 
 namespace {
 
-// Nobody may close a border without membarrier.
+// Without membarrier no thread may close a border.
 bool may_close() { return !sley::detail::barriers_are_symmetric; }
 
 TEST(border, is_crossed_undisturbed_when_there_is_nothing_to_attend_to) {
@@ -180,10 +180,10 @@ TEST(border, who_ends_a_call_enters_and_waits_for_the_one_that_has_claimed_it) {
   owner.join();
 }
 
-// The processor, as it were: only who has it counts.
+// Stands for a processor: only the thread that has it counts.
 struct contested {
   border b;
-  std::uint64_t count = 0;  // by whoever has the processor
+  std::uint64_t count = 0;  // by the thread that has the processor
   std::atomic<bool> stop{false};
   std::uint64_t by_owner = 0;
 

@@ -1,5 +1,5 @@
-// Aim: the global queue is first in, first out, and whoever takes from it takes a fair share.
-// Method: one thread for order and sizes, real threads for loss.
+// Aim: the global queue is first in, first out, and each take gets a fair share. Method: one
+// thread for order and sizes, real threads for loss.
 #include "parts/global_queue.hpp"
 
 #include <gtest/gtest.h>

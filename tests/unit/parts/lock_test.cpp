@@ -1,5 +1,5 @@
-// Aim: one holder at a time, and who waits long sleeps instead of burning CPU time. Method: real
-// threads; tests/model/lock_model.cpp tries all their schedules.
+// Aim: one holder at a time, and a thread that waits long sleeps instead of burning CPU time.
+// Method: real threads; tests/model/lock_model.cpp tries all their schedules.
 #include <sley/detail/lock.hpp>
 
 #include <gtest/gtest.h>
@@ -116,7 +116,7 @@ TEST(lock, no_wake_up_is_lost_among_sleepers) {
   EXPECT_EQ(counter, threads * rounds);
 }
 
-// As where a wait group lives on the stack of the one that waits for it.
+// As where a wait group lives on the stack of its waiter.
 TEST(lock, the_last_holder_may_free_it) {
   struct shared {
     detail::lock lock;

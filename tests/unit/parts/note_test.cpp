@@ -92,7 +92,7 @@ TEST(note, any_number_of_wakes_is_one_until_it_is_restarted) {
   }
 }
 
-// Who restarts looks for work after it, as a wake before was perhaps about that.
+// The thread looks for work after a restart, because an earlier wake was perhaps about that work.
 TEST(note, a_restart_loses_no_wake) {
   constexpr int rounds = 50'000;
   note n;

@@ -1,4 +1,5 @@
-// Aim: permanent memory is zeroed, aligned and nobody else's. Method: many sizes; several threads.
+// Aim: permanent memory is zeroed, aligned and shared with no other block. Method: many sizes;
+// several threads.
 #include "parts/permanent_memory.hpp"
 
 #include <gtest/gtest.h>

@@ -146,8 +146,8 @@ TEST(run_queue, an_observer_never_sees_it_empty_while_one_is_put_before_one_is_t
   observer.join();
 }
 
-// With the next slot in front, what was in the slot may move to the queue between two looks. So an
-// observer who must not miss it looks at the queue, the slot and the queue again.
+// With the next slot in front, the slot's element may move to the queue between two looks. So an
+// observer that must not miss it looks at the queue, the slot and the queue again.
 TEST(run_queue, with_the_next_slot_three_looks_do_not_miss_what_a_put_moves) {
   constexpr int rounds = 20'000;
   queue q;
@@ -166,7 +166,7 @@ TEST(run_queue, with_the_next_slot_three_looks_do_not_miss_what_a_put_moves) {
   for (int round = 1; round <= rounds; ++round) {
     next.put(&e[0]);
     begun = round;
-    q.push(next.put(&e[1]));  // what was in the slot goes to the queue
+    q.push(next.put(&e[1]));  // the slot's element goes to the queue
     EXPECT_EQ(next.take(), &e[1]);
     while (looked < round) std::this_thread::yield();
     EXPECT_EQ(q.pop(), &e[0]);

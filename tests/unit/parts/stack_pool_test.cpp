@@ -144,7 +144,7 @@ TEST_F(stack_pool_test, stacks_that_are_used_again_are_not_made_again) {
   EXPECT_EQ(pool.made(), 100U);
 }
 
-// What there is to know of a stack when it is made.
+// Where a stack lies, which is fixed when it is made.
 struct place {
   const char* low;
   const char* top;

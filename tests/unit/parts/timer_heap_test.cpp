@@ -71,7 +71,8 @@ TEST(timer_heap, agrees_with_a_sorted_set_over_random_operations) {
   }
 }
 
-// They come out as the first only, and nobody touches them; the others can be removed all the same.
+// A guest comes out only as the first, and the heap does not touch it. The others can be removed
+// all the same.
 TEST(timer_heap, guests_stand_among_those_that_know_their_place) {
   timer_heap heap;
   std::vector<heap_place> places(150);

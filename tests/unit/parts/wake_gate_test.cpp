@@ -1,5 +1,5 @@
-// Aim: the gate counts idle processors and searchers, and says who must be woken. Method: one
-// thread; tests/model/wake_gate_model.cpp has the races.
+// Aim: the gate counts idle processors and searchers, and says when a machine must be woken.
+// Method: one thread; tests/model/wake_gate_model.cpp has the races.
 #include "parts/wake_gate.hpp"
 
 #include <gtest/gtest.h>
@@ -62,7 +62,7 @@ TEST(wake_gate, a_claim_that_failed_is_made_again_only_if_there_is_reason) {
   wake_gate gate;
   started(gate, 2, 1);
   ASSERT_TRUE(gate.claim_search());
-  EXPECT_TRUE(gate.leave_idle());  // somebody else took the processor
+  EXPECT_TRUE(gate.leave_idle());  // another machine took the processor
   EXPECT_FALSE(gate.claim_failed());
   EXPECT_FALSE(gate.go_idle(false));
   ASSERT_TRUE(gate.claim_search());

@@ -194,7 +194,7 @@ TEST(cpu_limit, a_mount_may_begin_above_the_cgroup_namespace) {
   tree.write("/sys/fs/cgroup/sibling/cpu.max", "700000 100000\n");
   tree.cgroups("0::/../sibling\n");
   EXPECT_EQ(tree.read(), (cpu_quota{700000, 100000}));
-  tree.cgroups("0::/\n");  // a child of the mount's root, nobody says which
+  tree.cgroups("0::/\n");  // an unknown child of the mount's root
   EXPECT_EQ(tree.read(), no_limit);
 }
 

@@ -1,5 +1,5 @@
-// Aim: the exception state is what a goroutine needs carried along: who swaps it may stop in the
-// middle of a catch block or of unwinding, and go on. Method: throw, swap, throw, swap back.
+// Aim: the exception state is all that must be swapped so that a goroutine may stop in the middle
+// of a catch block or of unwinding, and go on. Method: throw, swap, throw, swap back.
 #include "platform/exception_state.hpp"
 
 #include <gtest/gtest.h>

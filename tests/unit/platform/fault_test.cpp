@@ -1,5 +1,5 @@
-// Aim: the runtime hears of memory faults first, and others hear of those that are not its
-// business. Method: death tests that touch a guard.
+// Aim: the runtime hears of memory faults first, and faults that are not the runtime's go to the
+// earlier handler or the default action. Method: death tests that touch a guard.
 #include "platform/fault.hpp"
 
 #include <gtest/gtest.h>

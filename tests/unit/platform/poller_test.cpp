@@ -1,7 +1,7 @@
-// Aim: a wait for events ends by break_wait(), whenever that comes, and any number of breaks that
-// nobody has waited for end one. Method: watch sets with nothing in them; the breaks come from
-// other threads. G1, TestNetpollBreak. And events are found in the set that their descriptor is
-// watched in, while a wait is for those of all.
+// Aim: break_wait() ends a wait for events, whenever it comes, and any number of breaks between two
+// waits end one wait. Events are found in the set that their descriptor is watched in, while a wait
+// is for the events of all sets. Method: watch sets with nothing in them; the breaks come from
+// other threads. G1, TestNetpollBreak.
 #include "platform/poller.hpp"
 
 #include <gtest/gtest.h>
@@ -142,7 +142,7 @@ TEST_F(poller, events_stay_in_the_set_of_their_descriptor) {
   platform::unwatch(1, second.reader);
 }
 
-// As a goroutine's is that goes on elsewhere from now on: what has happened before is an event.
+// As when a goroutine goes on elsewhere: the other set tells that its descriptor was ready before.
 TEST_F(poller, a_descriptor_takes_what_it_is_ready_for_to_another_set) {
   const byte_pipe p;
   std::array<platform::poll_event, 8> events;

@@ -1,5 +1,5 @@
-// Aim: system calls without libc's functions do as those do. Method: each convention once, on real
-// descriptors and memory.
+// Aim: system calls without libc's functions do what libc's functions do. Method: each convention
+// once, on real descriptors and memory.
 #include "platform/system_call.hpp"
 
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
-// Aim: who is in the list of whom. A context that ends leaves its parent's, though it is still
-// held, and one whose parent ends has left it as well. Method: the lists themselves, under their
-// locks.
+// Aim: a context's list holds its children. A context that ends leaves its parent's list, though it
+// is still held, and a context whose parent ends has left it as well. Method: the lists themselves,
+// under their locks.
 #include "sync/context_tree.hpp"
 
 #include "support/harness.hpp"

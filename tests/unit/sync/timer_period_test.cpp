@@ -1,5 +1,5 @@
-// Aim: a periodic timer whose next time cannot be represented fires once and is out of everybody's
-// way. Method: I11 (TestOverflowPeriodRuntimeTimer), on the runtime's own timers: a ticker's period
+// Aim: a periodic timer whose next time cannot be represented fires once and delays no other.
+// Method: I11 (TestOverflowPeriodRuntimeTimer), on the runtime's own timers: a ticker's period
 // would have to pass first.
 #include "runtime/timer.hpp"
 

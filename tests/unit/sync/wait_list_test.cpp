@@ -1,6 +1,6 @@
-// Aim: who waits in a wait_list until a deadline is either chosen by a wake_ call or times out,
-// never both and never neither, and each wake_ call that says so has chosen one. Method: single
-// cases, and a storm whose deadlines fall among the wakes, with exact accounts.
+// Aim: a waiter with a deadline in a wait_list is either chosen by a wake_ call or times out, never
+// both and never neither, and each wake_ call that reports a choice has chosen one waiter. Method:
+// single cases, and a storm whose deadlines fall among the wakes, with exact accounts.
 #include "sync/timed_waiter.hpp"
 
 #include "platform/decisions.hpp"
@@ -90,8 +90,8 @@ GO_TEST(wait_list, a_wake_passes_over_those_who_have_timed_out) {
   EXPECT_EQ(chosen.receive(), 1);
 }
 
-// H3, BenchmarkSemTable: each list is its own, and long ones cost no more. A step for each of those
-// who wait would make this test take minutes.
+// H3, BenchmarkSemTable: each list is its own, and long ones cost no more. A step for each
+// waiter would make this test take minutes.
 GO_TEST(wait_list, choosing_and_leaving_take_the_same_time_however_many_wait) {
   constexpr std::size_t many = 400'000;
   wait_list list;
@@ -113,7 +113,7 @@ GO_TEST(wait_list, choosing_and_leaving_take_the_same_time_however_many_wait) {
   EXPECT_TRUE(is_empty);
 }
 
-// Each round: as many waiters as wakes that chose somebody, and all others timed out.
+// Each round: as many chosen waiters as wakes that chose one, and all others timed out.
 template <class Group>
 void storm(int waiters) {
   for (int round = 0; round < rounds(100); ++round) {
@@ -156,7 +156,7 @@ struct threads {
 
 FOREIGN_TEST(wait_list, deadlines_of_threads_are_exactly_accounted_for) { storm<threads>(4); }
 
-// As a condition variable that is destroyed once it has notified everybody: a timer may still be
+// As a condition variable that is destroyed once it has notified all: a timer may still be
 // about to leave the list.
 GO_TEST(wait_list, it_may_go_once_nobody_waits_and_it_is_unused) {
   for (int round = 0; round < rounds(300); ++round) {
