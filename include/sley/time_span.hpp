@@ -52,12 +52,11 @@ constexpr std::int64_t whole_nanoseconds(const std::chrono::duration<Rep, Period
     const wide_integer scaled = ticks * tick::num;
     return static_cast<std::int64_t>(scaled / tick::den + (scaled % tick::den > 0 ? 1 : 0));
   } else {
+    if (d.count() != d.count()) return 0;  // no number
     const long double ns = static_cast<long double>(d.count()) *
                            static_cast<long double>(tick::num) /
                            static_cast<long double>(tick::den);
-    if (!(ns > static_cast<long double>(least))) {
-      return ns <= static_cast<long double>(least) ? least : 0;
-    }
+    if (ns <= static_cast<long double>(least)) return least;
     if (ns >= static_cast<long double>(most)) return most;
     const auto whole = static_cast<std::int64_t>(ns);
     return whole + (static_cast<long double>(whole) < ns ? 1 : 0);

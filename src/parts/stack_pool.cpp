@@ -178,6 +178,7 @@ void stack_pool::give(stack* s) noexcept {
     return;
   }
   platform::destroy_fiber(s->fiber);
+  platform::reset_stack_memory(s->low, s->usable_bytes());  // another mapping may come here
   platform::forget_root(s->low, s->usable_bytes());
   const std::size_t bytes = s->map_bytes;
   platform::forget_guard(s->guard);

@@ -110,7 +110,8 @@ void use(const T& value) {
   asm volatile("" : : "g"(&value) : "memory");
 }
 
-// Runs f, and `end` if f does not end by itself.
+// Runs f, and `end` if f has parked. `end` must not wait for f, because a short time may be over by
+// then.
 template <class F, class End>
 void ended_by(F f, End end) {
   sley::chan<void> done;

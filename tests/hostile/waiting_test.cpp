@@ -46,9 +46,9 @@ CALLS(try_send_for, "sending::try_send_for(element<T> value, duration d)",
   const sley::chan<void> signals;
   const auto d = x.duration();
   int value = 1;
-  ended_by([&] { use(c.try_send_for(value, d)); }, [&] { c.receive(); });
-  ended_by([&] { use(c.try_send_for(2, d)); }, [&] { c.receive(); });
-  ended_by([&] { use(signals.try_send_for(d)); }, [&] { signals.receive(); });
+  ended_by([&] { use(c.try_send_for(value, d)); }, [&] { use(c.try_receive()); });
+  ended_by([&] { use(c.try_send_for(2, d)); }, [&] { use(c.try_receive()); });
+  ended_by([&] { use(signals.try_send_for(d)); }, [&] { use(signals.try_receive()); });
 }
 CALLS(try_receive_for, "receiving::try_receive_for(element<T> out, duration d)",
       "receiving::try_receive_for(duration d)") {
@@ -56,21 +56,22 @@ CALLS(try_receive_for, "receiving::try_receive_for(element<T> out, duration d)",
   const sley::chan<void> signals;
   const auto d = x.duration();
   int value = 0;
-  ended_by([&] { use(c.try_receive_for(value, d)); }, [&] { c.send(1); });
-  ended_by([&] { use(signals.try_receive_for(d)); }, [&] { signals.send(); });
+  ended_by([&] { use(c.try_receive_for(value, d)); }, [&] { use(c.try_send(1)); });
+  ended_by([&] { use(signals.try_receive_for(d)); }, [&] { use(signals.try_send()); });
 }
 
 CALLS(on_timeout, "on_timeout(duration d, F f)") {
   const sley::chan<int> c;
   const auto d = x.duration();
-  ended_by([&] { sley::select(sley::on_receive(c), sley::on_timeout(d)); }, [&] { c.send(1); });
+  ended_by([&] { sley::select(sley::on_receive(c), sley::on_timeout(d)); },
+           [&] { use(c.try_send(1)); });
 }
 CALLS(add_timeout, "select_set::add_timeout(duration d, F f)") {
   const sley::chan<int> c;
   sley::select_set set;
   set.add_receive(c);
   set.add_timeout(x.duration());
-  ended_by([&] { set.wait(); }, [&] { c.send(1); });
+  ended_by([&] { set.wait(); }, [&] { use(c.try_send(1)); });
 }
 
 // ---- durations and times of every unit ----

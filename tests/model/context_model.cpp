@@ -25,6 +25,8 @@ void sley::detail::spawn(const task_type& type, void* callable, const go_options
 // What no scenario comes to.
 void sley::sync::destroy(channel_timer*) noexcept {}
 std::int64_t sley::detail::deadline_after(std::int64_t) noexcept { return no_deadline; }
+void sley::this_goroutine::lock_os_thread() {}
+void sley::this_goroutine::unlock_os_thread() {}
 
 namespace {
 

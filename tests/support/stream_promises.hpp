@@ -86,7 +86,7 @@ struct many_buffers {
 
   explicit many_buffers(char first) : bytes(3000, first) {
     for (std::size_t i = 0; i < bytes.size(); ++i) {
-      if (first != '-') bytes[i] = static_cast<char>(first + i % 26);
+      if (first != '-') bytes[i] = static_cast<char>(first + static_cast<int>(i % 26));
       buffers.push_back({&bytes[i], 1});
       if (i % 50 == 0) buffers.push_back({nullptr, 0});
     }
