@@ -1,6 +1,6 @@
 // Asio on goroutines: adapters that let Asio's and Beast's blocking functions run on streams that
-// park. Header-only; needs Boost's headers, or those of Asio alone if SLEY_ASIO_STANDALONE is
-// defined. The library does not need them.
+// park. Header-only; needs Boost's headers, or Asio's alone if SLEY_ASIO_STANDALONE is defined. The
+// library does not need them.
 //
 //   sley::asio::stream connection(sley::net::tcp_stream::connect("example.org:80"));
 //   boost::beast::http::write(connection, request);
@@ -74,8 +74,8 @@ using system_error = boost::system::system_error;
 error_code to_asio(const std::error_code& error);
 
 // A stream of sley's (net::tcp_stream, net::unix_stream, net::tls_stream, os::file), or a reference
-// to one, as Asio's SyncReadStream and SyncWriteStream. Threads and lifetimes are those of the
-// stream. Towards Beast it is the lowest layer.
+// to one, as Asio's SyncReadStream and SyncWriteStream. Threads and lifetimes are the stream's.
+// Towards Beast it is the lowest layer.
 template <class S>
 class stream {
  public:
@@ -97,7 +97,7 @@ class stream {
   template <class ConstBuffers>
   std::size_t write_some(const ConstBuffers& buffers);  // throws boost::system::system_error
 
-  // Of an io_context that nobody runs: for the timers that some layers make and never wait for.
+  // Of an io_context that is never run: for the timers that some layers make and never wait for.
   executor_type get_executor() const noexcept;
 
   lowest_layer_type& lowest_layer() noexcept { return *this; }
@@ -117,10 +117,10 @@ template <class S>
 void beast_close_socket(stream<S>& s);
 
 // A completion token for Asio's asynchronous functions: the goroutine parks until the handler has
-// run, which is where and when Asio says; somebody else runs the io_context. Returns the handler's
-// values without the error, which is thrown as system_error, or goes into `error` with
-// use_goroutine[error]. Where Asio drops the handler, operation_aborted is thrown. Of co_spawn it
-// returns what the coroutine returns, or throws what it throws.
+// run, which is where and when Asio says. Another thread or goroutine runs the io_context. Returns
+// the handler's values without the error, which is thrown as system_error, or goes into `error`
+// with use_goroutine[error]. Where Asio drops the handler, operation_aborted is thrown. Of co_spawn
+// it returns what the coroutine returns, or throws what it throws.
 //
 //   std::size_t n = socket.async_read_some(buffer, sley::asio::use_goroutine);
 //   int result = boost::asio::co_spawn(context, coroutine(), sley::asio::use_goroutine);
@@ -206,7 +206,7 @@ std::size_t write(S& s, std::span<const iovec> from, std::error_code& error) {
 }
 
 #ifndef SLEY_ASIO_STANDALONE
-// GCC warns of what Boost's categories have: no virtual destructor. Nobody destroys them by a base.
+// GCC warns: Boost's categories have no virtual destructor. They are never destroyed by a base.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wnon-virtual-dtor"
 // A category of the standard library's, as one of Boost's.
@@ -314,7 +314,7 @@ void beast_close_socket(stream<S>& s) {
 
 namespace detail {
 
-// What a handler is called with, and who waits for that.
+// The values a handler is called with, and the wait group that the goroutine waits for.
 template <class Error, class... Values>
 struct completion {
   wait_group done;

@@ -18,7 +18,7 @@ struct goroutine_info {
   std::uint64_t id;
   std::string name;                   // go_options::name
   std::string state;                  // "running", "runnable", "syscall", or what it waits for
-  std::chrono::minutes waiting;       // for so long already, if it waits
+  std::chrono::minutes waiting;       // how long it has waited, if it waits
   bool is_locked_to_thread;           // see lock_os_thread
   std::uint64_t created_by;           // the id of the goroutine that started it; 0: a thread did
   std::uintptr_t created_at;          // the return address of the call that did; 0: unknown
@@ -27,9 +27,9 @@ struct goroutine_info {
 
 // All goroutines at one moment, the caller's too. The scheduler stands still meanwhile: some
 // microseconds for each goroutine, and up to 0.2 s for a thread that blocks SIGURG; one that gets
-// no CPU may take longer. Who computes goes on, and is asked for its stack by that signal; who
-// sleeps in a system call is not disturbed, and has no stack here. Goroutines that have not begun
-// have none either.
+// no CPU may take longer. A computing goroutine goes on, and is asked for its stack by that signal.
+// A goroutine that sleeps in a system call is not disturbed, and has no stack here. Goroutines that
+// have not begun have none either.
 //
 // Any thread; parks. std::bad_alloc without address space for it (700 bytes for each goroutine).
 // From Go's runtime.GoroutineProfile.
@@ -48,18 +48,19 @@ struct goroutine_group {
   std::vector<std::uintptr_t> stack;
 };
 
-// As goroutines(), those that are in the same state with the same stack taken together, without the
-// runtime's own frames as far as the program has symbols; the largest groups first. From Go's
-// goroutine profile.
+// As goroutines(), but goroutines in the same state with the same stack are taken together. Stacks
+// are without the runtime's own frames as far as the program has symbols. The largest groups come
+// first. From Go's goroutine profile.
 SLEY_API std::vector<goroutine_group> goroutine_profile();
 
 // The same as text, with the names of functions, written to the descriptor as dump_goroutines()
 // does. From Go's pprof.Lookup("goroutine").WriteTo(w, 1).
 SLEY_API void dump_profile(int fd);
 
-// Of goroutines(), those that can never go on, whatever the program does: they wait for a nil
-// channel, or in a select without cases (block_forever). The main goroutine is not among them. What
-// waits for a channel that nobody holds any more is not found: that takes a garbage collector.
+// The goroutines that can never go on, whatever the program does: they wait for a nil channel, or
+// in a select without cases (block_forever). The main goroutine is not among them. A goroutine that
+// waits for a channel that nothing else refers to any more is not found: that takes a garbage
+// collector.
 SLEY_API std::vector<goroutine_info> leaks();
 
 struct metric {

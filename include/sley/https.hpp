@@ -28,9 +28,9 @@ inline connection_ptr make_connection(net::tls_stream stream) {
   return std::make_unique<detail::stream_connection<net::tls_stream, true>>(std::move(stream));
 }
 
-// For server_options::connect. A client whose handshake fails, or takes longer than that, is left
-// without a word: strangers who try are no error of the server's. The largest duration of any unit:
-// no limit.
+// For server_options::connect. A client whose handshake fails, or takes longer than `timeout`, is
+// left without a word: a stranger's attempt is no error of the server's. The largest duration of
+// any unit: no limit.
 inline std::function<connection_ptr(net::tcp_stream)> tls_acceptor(
     net::tls_context context, time_span timeout = std::chrono::seconds(10)) {
   return [context = std::move(context), timeout](net::tcp_stream accepted) -> connection_ptr {

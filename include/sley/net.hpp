@@ -1,8 +1,8 @@
 // Sockets for goroutines: every call parks the goroutine, never its thread. From Go's net.
 //
 // Each operation has two forms, as in std::filesystem: one throws std::system_error, one takes a
-// std::error_code, which it clears or sets. Errors are those of the system call (man pages of
-// socket(7), tcp(7), unix(7)), and besides
+// std::error_code, which it clears or sets. Errors are the system call's (man pages of socket(7),
+// tcp(7), unix(7)), and besides
 //   std::errc::invalid_argument    a name, a path or an address has a zero byte inside
 //   std::errc::timed_out           a deadline passed; it fails all operations until it is set anew
 //   std::errc::operation_canceled  the object was closed, also while the operation waited
@@ -74,7 +74,7 @@ SLEY_API std::vector<endpoint> lookup(std::string_view host,
 SLEY_API std::vector<endpoint> lookup(std::string_view host, std::error_code& error);
 SLEY_API std::vector<endpoint> lookup(std::string_view host, const context& ctx,
                                       std::error_code& error);
-// Values are those of getaddrinfo(3): EAI_NONAME, ...
+// Values are getaddrinfo(3)'s: EAI_NONAME, ...
 SLEY_API const std::error_category& resolver_category() noexcept;
 
 // The most names that are looked up at the same time, 64 at the start: each takes a thread, for as
@@ -93,9 +93,10 @@ class SLEY_API stream : public detail::byte_object {
   }
   std::size_t read_exactly(std::span<std::byte> buffer, std::error_code& error) const noexcept;
 
-  // Writes so many bytes of a regular file from an offset on, fewer if it ends before; nobody
-  // else's bytes come in between. By sendfile(2): without a way through the memory of the process,
-  // as announced blocking calls, for pages may have to be fetched. Returns how many were written.
+  // Writes `count` bytes of a regular file from `offset` on, fewer if the file ends before. No
+  // other writer's bytes come in between. By sendfile(2): without a way through the memory of the
+  // process, as announced blocking calls, because pages may have to be fetched. Returns how many
+  // were written.
   std::uint64_t send_file(const os::file& from, std::uint64_t offset, std::uint64_t count) const;
   std::uint64_t send_file(const os::file& from, std::uint64_t offset, std::uint64_t count,
                           std::error_code& error) const noexcept;
@@ -121,11 +122,12 @@ class SLEY_API stream : public detail::byte_object {
   explicit stream(detail::descriptor descriptor) noexcept : byte_object(std::move(descriptor)) {}
 };
 
-// Copies between streams and files until the end of `from`, or so many bytes; returns how many. By
-// sendfile(2) from regular files, by splice(2) between sockets and pipes, else through a buffer.
-// Parks until there is something to read, and until it can be written; deadlines and close() of
-// both end it. Nobody else reads or writes there meanwhile. What was read when writing fails is
-// lost. `from` and `to` may be the same stream. From Go's io.Copy and TCPConn.ReadFrom.
+// Copies between streams and files until the end of `from`, at most `most` bytes; returns how many
+// were copied. By sendfile(2) from regular files, by splice(2) between sockets and pipes, else
+// through a buffer. Parks until there is something to read, and until it can be written; deadlines
+// and close() of both end it. No other goroutine reads or writes there meanwhile. Bytes that were
+// read and could not be written are lost. `from` and `to` may be the same stream. From Go's io.Copy
+// and TCPConn.ReadFrom.
 SLEY_API std::uint64_t copy(const detail::byte_object& from, const detail::byte_object& to,
                             std::uint64_t most = UINT64_MAX);
 SLEY_API std::uint64_t copy(const detail::byte_object& from, const detail::byte_object& to,
@@ -144,7 +146,7 @@ class SLEY_API tcp_stream : public stream {
   static tcp_stream connect(std::string_view host_port, std::error_code& error);
   static tcp_stream connect(std::string_view host_port, const context& ctx, std::error_code& error);
 
-  // Options of tcp(7) and socket(7). Those without an error throw std::system_error.
+  // Options of tcp(7) and socket(7). Forms without `error` throw std::system_error.
   void set_no_delay(bool on) const;
   void set_no_delay(bool on, std::error_code& error) const noexcept;
   // The time without a word after which probes are sent, rounded up to seconds. 0 and the largest
@@ -212,7 +214,7 @@ class SLEY_API tcp_listener : public listener {
   static tcp_listener listen(std::string_view host_port, const listen_options& options = {});
   static tcp_listener listen(std::string_view host_port, const listen_options& options,
                              std::error_code& error);
-  // Parks until somebody connects. Connections that end before they are accepted are passed over;
+  // Parks until a peer connects. Connections that end before they are accepted are passed over;
   // when descriptors or memory run out it tries again after 5 ms, later after up to a second.
   tcp_stream accept() const;
   tcp_stream accept(std::error_code& error) const;
@@ -276,7 +278,7 @@ class SLEY_API udp_socket : public datagram_socket {
   using datagram_socket::datagram_socket;
 };
 
-// Datagrams between processes of a machine: in order, and none is lost. Who sends waits while the
+// Datagrams between processes of a machine: in order, and none is lost. A sender waits while the
 // receiver's queue is full (net.unix.max_dgram_qlen).
 class SLEY_API unix_datagram : public datagram_socket {
  public:
@@ -284,7 +286,7 @@ class SLEY_API unix_datagram : public datagram_socket {
   // Makes a file, which is removed when the socket is closed. Throws std::system_error.
   static unix_datagram bind(std::string_view path);
   static unix_datagram bind(std::string_view path, std::error_code& error);
-  // Has no name of its own: nobody can answer. Throws std::system_error.
+  // Has no name of its own, so the peer can't answer. Throws std::system_error.
   static unix_datagram connect(std::string_view path);
   static unix_datagram connect(std::string_view path, std::error_code& error);
   // Two that are connected with each other. Throws std::system_error.

@@ -1,9 +1,10 @@
 // Files, pipes, processes, signals and descriptors of other libraries for goroutines. From Go's os,
 // os/exec and os/signal.
 //
-// What can be waited for (pipes, terminals, devices) parks the goroutine until it is ready. Regular
-// files are never "not ready": their calls are announced as blocking (see <sley/runtime.hpp>), so
-// the goroutine keeps its thread and others get the processor if it takes long.
+// A file that can be waited for (pipe, terminal, device) parks the goroutine until it is ready.
+// Regular files are never "not ready": their calls are announced as blocking (see
+// <sley/runtime.hpp>), so the goroutine keeps its thread and others get the processor if it takes
+// long.
 //
 // Errors, threads and lifetimes are as in <sley/net.hpp>. A regular file has no deadlines:
 // std::errc::operation_not_supported.
@@ -32,7 +33,7 @@ namespace sley::os {
 class SLEY_API file : public detail::byte_object {
  public:
   file() noexcept = default;
-  // As open(2), with O_CLOEXEC; the flags are those of <fcntl.h>. Blocks its thread at most, as an
+  // As open(2), with O_CLOEXEC; the flags are from <fcntl.h>. Blocks its thread at most, as an
   // announced call. Throws std::system_error that names the path; std::errc::invalid_argument for
   // one with a zero byte inside.
   static file open(std::string_view path, int flags, unsigned mode = 0666);
@@ -41,12 +42,12 @@ class SLEY_API file : public detail::byte_object {
     return open(path, flags, 0666, error);
   }
   // Takes over a descriptor, and makes it non-blocking if it can be waited for. A call that blocks
-  // its thread all the same, on a regular file or because somebody has made the descriptor block
+  // its thread all the same, on a regular file or because other code has made the descriptor block
   // again, is ended by no deadline and not by close(), which waits for it.
   explicit file(int fd);
   file(int fd, std::error_code& error) noexcept;
 
-  // At a given position, any number at a time; for what has positions (pread(2), pwrite(2)).
+  // At a given position, any number at a time; only for files with positions (pread(2), pwrite(2)).
   std::size_t read_at(std::span<std::byte> buffer, std::uint64_t offset) const;
   std::size_t read_at(std::span<std::byte> buffer, std::uint64_t offset,
                       std::error_code& error) const noexcept;
@@ -73,7 +74,7 @@ enum class poll_events : unsigned char {
   none = 0,
   readable = 1,  // there is something to read, or the end
   writable = 2,
-  hang_up = 4,  // the other end is gone (POLLHUP); what has come before can still be read
+  hang_up = 4,  // the other end is gone (POLLHUP); earlier bytes can still be read
   failure = 8,  // an error waits to be fetched, or the reader of a pipe is gone (POLLERR)
 };
 constexpr poll_events operator|(poll_events a, poll_events b) noexcept {
@@ -94,12 +95,12 @@ class SLEY_API poll_fd : public detail::io_object {
   explicit poll_fd(int fd);
   poll_fd(int fd, std::error_code& error) noexcept;
 
-  // Parks until it is ready for one of these: readable, writable, or both. Returns those that it is
-  // ready for, and hang_up and failure if they are so, which end the wait whether they are wanted
-  // or not. A deadline of reading ends waits for readable, one of writing those for writable.
-  // std::errc::bad_file_descriptor if its owner has closed it. A protocol that writes and reads on
-  // one connection (libpq's pipeline mode) waits for both while it has something to write: a peer
-  // that waits to be read from takes no more until then.
+  // Parks until the descriptor is ready for a wanted event: readable, writable, or both. Returns
+  // the wanted events that it is ready for, and hang_up and failure if they hold. These two end the
+  // wait whether they are wanted or not. A deadline of reading ends waits for readable, one of
+  // writing ends waits for writable. std::errc::bad_file_descriptor if its owner has closed it. A
+  // protocol that writes and reads on one connection (libpq's pipeline mode) waits for both while
+  // it has something to write: a peer that waits to be read from takes no more until then.
   poll_events wait(poll_events wanted) const;
   poll_events wait(poll_events wanted, std::error_code& error) const noexcept;
   // The same, given up when the context ends, with its error; others go on to wait. They throw
@@ -192,9 +193,9 @@ class SLEY_API process {
   process() noexcept = default;
   // As posix_spawn(3). Parks until the program runs; processes are started one after the other. The
   // process gets the three standard streams and no other descriptor of this library; no signal is
-  // blocked, those that this process handles have their default action, those that it ignores stay
-  // ignored. Throws std::system_error that names the program; what execve(2) reports is among its
-  // errors, and invalid_argument for a text of the command with a zero byte inside, which the
+  // blocked, signals that this process handles have their default action, signals that it ignores
+  // stay ignored. Throws std::system_error that names the program; what execve(2) reports is among
+  // its errors, and invalid_argument for a text of the command with a zero byte inside, which the
   // message shows.
   //
   // It is started by a thread that lives as long as this process, so a program that asks for a

@@ -2,7 +2,7 @@
 // crypto/tls. Its library is one of its own, sley::tls (libsley-tls).
 //
 // Errors, threads and lifetimes are as in <sley/net.hpp>: one goroutine may read while another
-// writes, and anybody may close. What comes in addition:
+// writes, and any thread or goroutine may close. What comes in addition:
 //   tls_category()             what OpenSSL reports, and why a certificate is refused
 //   tls_errc                   the kinds of these errors, to compare with
 //   std::errc::broken_pipe     a write after shutdown_write()
@@ -39,14 +39,14 @@ class session;
 
 namespace sley::net {
 
-// Values are those of X509_V_ERR_* where a certificate was refused, and OpenSSL's error codes
-// otherwise: see X509_verify_cert_error_string(3) and ERR_reason_error_string(3).
+// Values are X509_V_ERR_* where a certificate was refused, and OpenSSL's error codes otherwise: see
+// X509_verify_cert_error_string(3) and ERR_reason_error_string(3).
 SLEY_API const std::error_category& tls_category() noexcept;
 
 // if (error == tls_errc::truncated) ...
 enum class tls_errc {
   truncated = 1,        // the connection ended without the peer's word that it would (close_notify)
-  certificate_refused,  // ours of the peer's: of nobody we trust, expired, of another host, ...
+  certificate_refused,  // we refuse the peer's: of no trusted issuer, expired, of another host, ...
   refused_by_peer,      // the peer sent an alert: it refuses our certificate, the protocol, ...
   failed,               // anything else: not TLS, nothing in common, ...
 };
@@ -54,24 +54,24 @@ SLEY_API std::error_condition make_error_condition(tls_errc kind) noexcept;
 
 enum class tls_version { tls_1_2, tls_1_3 };
 
-// Whether the peer must have a certificate, of somebody we trust and, as a server, of its name.
+// Whether the peer must have a certificate, from an issuer we trust and, as a server, of its name.
 enum class tls_verify {
   by_role,   // a client requires it of the server, a server does not ask
-  never,     // anybody is let in: for tests
+  never,     // every peer is let in: for tests
   if_given,  // a server asks, and refuses a bad one
   always,
 };
 
 // Both sides offer and take X25519, P-256 and P-384, with ML-KEM where OpenSSL has it (3.5), and of
-// TLS 1.2 what has forward secrecy and authenticated encryption alone: ECDHE with AES-GCM or
+// TLS 1.2 only ciphers with forward secrecy and authenticated encryption: ECDHE with AES-GCM or
 // ChaCha20-Poly1305. From Go's defaults. docs/tls.md has all promises with their tests.
 struct tls_options {
   // The own certificate, followed by those between it and the root, and its private key: PEM, in
   // files or in memory. A server needs them. Keys with a password are not read.
   std::string certificate_file = {}, certificate_pem = {};
   std::string key_file = {}, key_pem = {};
-  // Whose certificates are accepted: PEM. If neither is given, those of whom the system trusts (see
-  // SSL_CTX_set_default_verify_paths(3)).
+  // The issuers whose certificates are accepted: PEM. If neither is given, the issuers that the
+  // system trusts (see SSL_CTX_set_default_verify_paths(3)).
   std::string trusted_file = {}, trusted_pem = {};
   tls_verify verify = tls_verify::by_role;
   // Protocols for the application in the order of preference: {"h2", "http/1.1"} (RFC 7301). If
@@ -114,7 +114,7 @@ struct tls_certificate {
   std::string sha256;  // of the whole certificate, 64 hexadecimal digits
 };
 
-// A TLS connection over a stream: TCP or Unix. Its operations are those of net::stream.
+// A TLS connection over a stream: TCP or Unix. Its operations are net::stream's.
 //
 // The handshake takes place in handshake(), or else in the first read or write; both deadlines
 // count for it. What fails in TLS fails for ever, and so does writing once a write has failed, by a
@@ -123,8 +123,8 @@ struct tls_certificate {
 class SLEY_API tls_stream {
  public:
   tls_stream() noexcept;
-  // The context says which side this is. `host`, a name or an address, is whom a client wants to
-  // talk to: it is told to the server (SNI, RFC 6066) and looked for in the certificate (RFC 6125,
+  // The context says which side this is. `host`, a name or an address, is the server that a client
+  // wants: it is told to the server (SNI, RFC 6066) and looked for in the certificate (RFC 6125,
   // alternative names only). Does no I/O. Throws std::logic_error if the context is of nothing, or
   // the host is missing though certificates are verified; std::system_error.
   tls_stream(stream connection, const tls_context& context, std::string_view host = {});
@@ -132,7 +132,7 @@ class SLEY_API tls_stream {
   tls_stream& operator=(tls_stream&&) noexcept;
   ~tls_stream();
 
-  // As tcp_stream's, with the handshake. Without settings: those of tls_options as they are.
+  // As tcp_stream's, with the handshake. Without settings: the defaults of tls_options.
   static tls_stream connect(std::string_view host_port);
   static tls_stream connect(std::string_view host_port, const tls_context& settings,
                             const context& ctx = context::background());
@@ -168,7 +168,8 @@ class SLEY_API tls_stream {
   // Announces the end (close_notify) after the handshake; reading goes on.
   void shutdown_write() const;
   void shutdown_write(std::error_code& error) const noexcept;
-  // Announces the end, unless somebody is writing, takes at most 5 s for that, as Go, and closes.
+  // Announces the end, unless a goroutine is writing, takes at most 5 s for that, as Go, and
+  // closes.
   void close();
   void close(std::error_code& error) noexcept;
   // Closes without announcing the end, as stream::abort(): the peer sees that something is missing.
@@ -183,19 +184,20 @@ class SLEY_API tls_stream {
   std::string alpn() const;         // "h2"
   std::string version() const;      // "TLSv1.3"
   std::string cipher() const;       // "TLS_AES_256_GCM_SHA384"
-  std::string server_name() const;  // whom the client wants to talk to, if it is a name
+  std::string server_name() const;  // the server that the client wants, if it is a name
   bool is_resumed() const;
   std::optional<tls_certificate> peer_certificate() const;
 
-  // For what is not here, while nobody else uses the stream. Null if it was never open.
+  // For operations that are not here, while only the caller uses the stream. Null if it was never
+  // open.
   ssl_st* native_tls() const noexcept;
 
  private:
   std::unique_ptr<tls::session> session_;
 };
 
-// Accepts TCP connections, as tcp_listener, whose handshakes are still to come: who is slow with
-// that holds up nobody.
+// Accepts TCP connections, as tcp_listener, whose handshakes are still to come. A client with a
+// slow handshake holds up no other.
 class SLEY_API tls_listener {
  public:
   tls_listener() noexcept = default;

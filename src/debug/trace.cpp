@@ -208,7 +208,7 @@ class tracer {
   std::thread writer_;
 };
 
-// One at a time; a mutex of ours, for switching parks.
+// One at a time. A mutex of ours, because switching parks.
 sley::mutex switching;
 
 // At the end of the program a trace that is on is completed, and a stop() that is under way is

@@ -52,7 +52,7 @@ bool is_ipv6(std::string_view text) noexcept {
   return ::inet_pton(AF_INET6, copy, &ignored) == 1;
 }
 
-// What is between the brackets. The '%' in front of a zone is to be encoded itself; one that can't
+// What is between the brackets. The '%' in front of a zone must be encoded itself; one that can't
 // be the beginning of an encoded character stands for itself (RFC 6874, 3).
 bool parse_literal(std::string_view text, authority& into) noexcept {
   const std::size_t percent = text.find('%');

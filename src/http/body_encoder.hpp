@@ -25,7 +25,7 @@ class body_encoder {
   // Before the head is sent, of a body whose length may be known. Is it compressed? Then, and if it
   // were for another client, the header says so when this returns.
   [[nodiscard]] bool begin(int status, std::optional<std::uint64_t> length, fields& headers);
-  // Appends what is to be sent.
+  // Appends the bytes that must be sent.
   void encode(std::string_view text, then what, std::string& to) { packer_->pack(text, what, to); }
 
  private:

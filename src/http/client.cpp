@@ -17,8 +17,8 @@ namespace detail {
 
 namespace {
 
-// Over a connection that served before and turns out to be closed, a request may be lost that
-// nobody has seen: it is sent again over a new one.
+// Over a connection that served before and turns out to be closed, a request may be lost before the
+// server sees it: it is sent again over a new one.
 std::unique_ptr<exchange> exchange_once(client_pool& pool, const hop& h, std::error_code& error) {
   for (bool is_fresh = false;; is_fresh = true) {  // ends: what goes over a new one is not repeated
     client_pool::lease l = pool.take(h.ctx, h.to, is_fresh, error);
@@ -33,7 +33,7 @@ std::unique_ptr<exchange> exchange_once(client_pool& pool, const hop& h, std::er
 
 std::unique_ptr<exchange> follow(client_pool& pool, hop h, std::error_code& error) {
   const int most = pool.options().redirects;
-  for (int followed = 0;; ++followed) {  // ends: so often only
+  for (int followed = 0;; ++followed) {  // ends: after `most` redirects
     auto e = exchange_once(pool, h, error);
     if (error || most == 0) return e;
     auto next = redirect(h, e->head(), error);

@@ -10,8 +10,8 @@ namespace sley::http::detail {
 
 // ---- the head ----
 
-// All answers together, those with more to come (1xx) and the final one, have to fit into the
-// limit: so this ends.
+// All heads together, of interim answers (1xx) and of the final one, have to fit into the limit: so
+// this ends.
 void exchange::read_head(std::error_code& error) {
   head_scanner scanner(head_scanner::folds::taken);
   std::size_t left = options_.header_bytes;
@@ -41,7 +41,7 @@ bool exchange::parse_head(std::size_t size, std::error_code& error) {
   const bool is_good =
       parse_response_head(input.text().substr(0, size), hop_.method == "HEAD", head_);
   input.consume(size);
-  // Nobody here can ask for another protocol.
+  // This client can't change to another protocol.
   if (!is_good || head_.status == 101) error = errc::malformed;
   if (error) return false;
   if (head_.status < 200) {

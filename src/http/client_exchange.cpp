@@ -187,7 +187,7 @@ void exchange::let_go(bool is_clean) noexcept {
   lease_.drop();
 }
 
-// Without waiting for more: what has come may be all.
+// Without waiting for more: the bytes that have come may be all.
 exchange::~exchange() {
   is_dropped_ = true;
   std::array<std::byte, 4096> rest;

@@ -215,7 +215,7 @@ void client_pool::end_watching(host& h, const std::shared_ptr<idle_wire>& i) {
   i->ended.close();
 }
 
-// False: somebody has taken it.
+// False: a request or close_idle() has taken it.
 bool client_pool::remove_idle(host& h, const std::shared_ptr<idle_wire>& i) {
   const std::lock_guard guard(lock_);
   const auto found = std::ranges::find(h.idle, i);

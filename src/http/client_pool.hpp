@@ -21,7 +21,7 @@
 
 namespace sley::http::detail {
 
-// A connection of a client with what has come of it, and was not consumed yet.
+// A connection of a client, with the bytes that have come and were not consumed yet.
 struct wire {
   explicit wire(connection_ptr c) noexcept : transport(std::move(c)) {}
 
@@ -33,8 +33,8 @@ struct wire {
 };
 
 // To one host there are never more connections than connections_per_host: each request holds a slot
-// of the host from take() to the end of its lease, and a new connection is made only by who holds
-// one while no connection is idle there. An idle connection needs no slot.
+// of the host from take() to the end of its lease, and a new connection is made only by a request
+// that holds a slot, while no connection is idle there. An idle connection needs no slot.
 class client_pool : public std::enable_shared_from_this<client_pool> {
   struct host;
 
@@ -51,7 +51,7 @@ class client_pool : public std::enable_shared_from_this<client_pool> {
     wire& operator*() const noexcept { return *wire_; }
     wire* operator->() const noexcept { return wire_.get(); }
     const std::shared_ptr<wire>& shared() const noexcept { return wire_; }
-    // Another request may have it; its input is empty, and nobody uses it.
+    // Another request may have it; its input is empty, and no goroutine uses it.
     void give_back();
     void drop() noexcept;
     explicit operator bool() const noexcept { return host_ != nullptr; }
@@ -76,8 +76,8 @@ class client_pool : public std::enable_shared_from_this<client_pool> {
   const client_options& options() const noexcept { return options_; }
 
  private:
-  // An idle connection, which a goroutine reads from: so its end is seen, and what nobody asked
-  // for. The goroutine has the wire to itself until it closes the channel.
+  // An idle connection, which a goroutine reads from: so its end is seen, and bytes that no request
+  // asked for. The goroutine has the wire to itself until it closes the channel.
   struct idle_wire {
     std::shared_ptr<wire> what;
     chan<void> ended = {};
@@ -87,7 +87,7 @@ class client_pool : public std::enable_shared_from_this<client_pool> {
     host(std::string n, std::size_t most) : name(std::move(n)), slots(make_slots(most)) {}
     const std::string name;
     const chan<void> slots;                        // holds a signal for each request
-    std::size_t users = 0;                         // [lock_] who hold or wait for a slot
+    std::size_t users = 0;                         // [lock_] requests that hold or wait for a slot
     std::vector<std::shared_ptr<idle_wire>> idle;  // [lock_] the one used last is the last
   };
 

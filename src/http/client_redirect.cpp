@@ -8,8 +8,8 @@ namespace sley::http::detail {
 
 namespace {
 
-// What is for one server only is not told to another one, but for those below it, and not in the
-// clear what was encrypted.
+// Secrets for one server are told to no other server, except to its subdomains. Secrets that went
+// encrypted are never sent in the clear.
 bool may_know_secrets(const url& from, const url& to) {
   if (from.scheme == "https" && to.scheme != "https") return false;
   if (from.host == to.host) return true;

@@ -20,7 +20,7 @@ void add_vary(fields& headers) {
   headers.add("Vary", "Accept-Encoding");
 }
 
-// The bytes are not those that the tag stands for (RFC 9110, 8.8.1).
+// The tag stands for other bytes than the client gets (RFC 9110, 8.8.1).
 void weaken_tag(fields& headers) {
   const std::string_view tag = headers.get("ETag");
   if (tag.starts_with('"')) headers.set("ETag", "W/" + std::string(tag));

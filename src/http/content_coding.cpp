@@ -55,7 +55,7 @@ bool prefers_gzip(const fields& headers) noexcept {
       return false;
     });
   }
-  // Who does not name identity takes it, but rather what is named.
+  // A client that does not name identity takes it, but prefers the codings that it names.
   const int for_gzip = gzip.value_or(any.value_or(0));
   return for_gzip > 0 && for_gzip >= identity.value_or(0);
 }

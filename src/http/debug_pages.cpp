@@ -36,7 +36,7 @@ std::string printed(void (*print)(int fd)) {
   print(fd);
   std::string text(scratch.size(), '\0');
   const auto bytes = std::as_writable_bytes(std::span(text));
-  for (std::size_t have = 0; have < bytes.size();) {  // ends: it has so many
+  for (std::size_t have = 0; have < bytes.size();) {  // ends: the file has this many bytes
     have += scratch.read_at(bytes.subspan(have), have);
   }
   return text;

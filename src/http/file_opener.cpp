@@ -16,7 +16,7 @@ namespace sley::http::detail {
 
 namespace {
 
-// O_NONBLOCK: nobody waits for the other end of a named pipe.
+// O_NONBLOCK: opening a named pipe does not wait for its other end.
 constexpr int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
 
 // Links may lead around below the root, and nowhere else: openat2(2). -1 and errno.

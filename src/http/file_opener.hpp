@@ -44,7 +44,7 @@ class opened_file {
   std::error_code error_;
 };
 
-// `name` has no empty, "." or ".." components. `status` says what was found: st_mode is 0 if it was
+// `name` has no empty, "." or ".." components. `status` describes the file: st_mode is 0 if it was
 // not opened. What lies outside the folder does not exist. Blocks as an announced call at most.
 opened_file open_below(const opened_folder& root, const std::string& name, struct stat& status);
 

@@ -24,7 +24,7 @@ class gzip_packer {
   // What is behind the text: more of it; a pause, up to which the reader should get everything; the
   // end.
   enum class then { more, pause, end };
-  // Appends what is to be sent, which may be nothing yet.
+  // Appends the bytes that must be sent, which may be none yet.
   void pack(std::string_view text, then what, std::string& to);
 
  private:

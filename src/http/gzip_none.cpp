@@ -1,4 +1,4 @@
-// Without zlib nobody makes one of these.
+// Without zlib no packer or unpacker is made.
 #include "http/gzip.hpp"
 
 #include <sley/http/error.hpp>

@@ -1,5 +1,4 @@
-// The body of a message that comes in, for whoever reads it: a server's session, a client's
-// exchange.
+// The body of a message that comes in. A server's session or a client's exchange reads it.
 #pragma once
 
 #include "http/input_buffer.hpp"

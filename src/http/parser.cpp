@@ -47,7 +47,7 @@ class basic_sink : public beast::http::basic_parser<IsRequest> {
   void on_finish_impl(beast_error&) override {}
 };
 
-// The sizes are limited by who reads, before this sees anything.
+// The reader limits the sizes before this sees anything.
 template <class Parser>
 void lift_limits(Parser& parser) {
   parser.header_limit(UINT32_MAX);

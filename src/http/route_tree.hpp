@@ -56,7 +56,7 @@ class route_tree {
   struct search {
     std::string_view method;
     std::vector<std::string> values;   // of the parameters on the way
-    std::vector<std::string> allowed;  // methods of those that match but for theirs
+    std::vector<std::string> allowed;  // methods of routes that match but for the method
     const route* found = nullptr;
   };
 

@@ -100,7 +100,7 @@ bool route_tree::find_below(const node& at, std::string_view path, search& s) {
   return false;
 }
 
-// Of those that differ in their method alone.
+// Chooses among routes that differ in their method alone.
 bool route_tree::choose(const std::vector<const route*>& routes, search& s) {
   const auto take = [&](std::string_view method) {
     for (const route* r : routes) {

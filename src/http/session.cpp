@@ -105,7 +105,7 @@ bool session::wait_for_head() {
 }
 
 // The deadline for a head is set once, when its first byte is there (the first one's when the
-// connection is): who sends it byte by byte gains nothing.
+// connection is): a client that sends it byte by byte gains nothing.
 bool session::fill_for_head() {
   const bool waits = input_.empty();
   if (waits) {
@@ -183,8 +183,8 @@ bool session::keeps_alive() {
   return keeps_alive_;
 }
 
-// What can't be understood is answered without a handler. Nobody knows where the next request
-// begins, so the connection ends.
+// A request that can't be understood is answered without a handler. Where the next request begins
+// is unknown, so the connection ends.
 void session::refuse(int status) {
   std::string text = std::to_string(status) + ' ' + std::string(reason_phrase(status));
   std::string answer = "HTTP/1.1 " + text + "\r\n";

@@ -52,7 +52,8 @@ void session::call_handler() {
   }
 }
 
-// Of what the handler called. If that was its own connection nobody has to hear of it but the peer.
+// The failure of a function that the handler called. If the handler's own connection failed, at
+// most the peer is told.
 void session::answer_failure(const std::system_error& e) {
   if (is_broken_ || is_handed_over_) return;
   const std::error_code& body_error = body_.error();
@@ -67,9 +68,9 @@ void session::answer_failure(const std::system_error& e) {
   answer_instead(status, reason_phrase(status), {});
 }
 
-// `headers` are what the handler has set, as WWW-Authenticate, but for those that describe the
-// body. With the head out there is nothing left but to end the connection, so that the peer does
-// not take what it got for all of it.
+// `headers` are what the handler has set, as WWW-Authenticate. Headers that describe the body are
+// dropped. With the head out there is nothing left but to end the connection, so that the peer does
+// not take a part of the answer for the whole.
 void session::answer_instead(int status, std::string_view text, fields headers) noexcept {
   if (response_.is_head_sent() || is_handed_over_) {
     is_broken_ = true;

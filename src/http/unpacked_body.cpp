@@ -28,7 +28,7 @@ std::size_t unpacked_body::read(std::span<std::byte> buffer, std::error_code& er
 
 std::size_t unpacked_body::unpack(std::span<std::byte> buffer, std::error_code& error,
                                   const incoming_body::source& packed) {
-  for (;;) {  // ends: something comes out, or what may come in has its limit
+  for (;;) {  // ends: something comes out, or the input reaches its limit
     const std::string_view input(reinterpret_cast<const char*>(packed_.data()) + begin_,
                                  end_ - begin_);
     const gzip_unpacker::progress p = unpacker_.unpack(input, buffer, error);

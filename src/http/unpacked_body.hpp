@@ -17,7 +17,8 @@ class unpacked_body {
  public:
   explicit unpacked_body(std::uint64_t limit) noexcept : limit_(limit) {}
 
-  // What may come in for so much to come out, which is more for text that does not get smaller.
+  // The most input for `limit` bytes of output. It is more than `limit`, because some text does not
+  // get smaller.
   static std::uint64_t packed_limit(std::uint64_t limit) noexcept;
 
   // At least one byte; 0: the end, or an error. `packed` is where it comes from; 0 is its end.
@@ -30,7 +31,7 @@ class unpacked_body {
                      const incoming_body::source& packed);
 
   gzip_unpacker unpacker_;
-  std::array<std::byte, 8192> packed_;  // what has come of it, from begin_ to end_
+  std::array<std::byte, 8192> packed_;  // input not yet unpacked, from begin_ to end_
   std::size_t begin_ = 0;
   std::size_t end_ = 0;
   std::uint64_t read_ = 0;

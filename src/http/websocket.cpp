@@ -265,7 +265,8 @@ void websocket_state::begin() {
   session_.on_finish([this] { leave(); });
 }
 
-// The server is shut down. By a goroutine, for others may be writing, and the caller must not wait.
+// The server is shut down. By a goroutine, because others may be writing and the caller must not
+// wait.
 void websocket_state::leave() noexcept {
   try {
     const chan<void> ended;

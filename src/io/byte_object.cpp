@@ -1,5 +1,6 @@
 // Reading and writing bytes. All on the way from a member function to its system call is inlined
-// (flatten), for each function that returns after one costs: platform/system_call.hpp.
+// (flatten), because each function that returns after a system call costs time:
+// platform/system_call.hpp.
 #include <sley/detail/io_object.hpp>
 
 #include "io/perform.hpp"

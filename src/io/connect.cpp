@@ -114,8 +114,8 @@ descriptor connect_once(const endpoint& to, race& contest, std::error_code& erro
   return error ? descriptor() : std::move(d);
 }
 
-// Is a TCP connection one with itself? Where nobody listens the kernel may choose the wanted port
-// for this end, and then both ends are one (RFC 9293, 3.5: simultaneous open).
+// Is a TCP connection one with itself? Where no socket listens the kernel may choose the wanted
+// port for this end, and then both ends are one (RFC 9293, 3.5: simultaneous open).
 bool is_with_itself(int fd, const endpoint& to) noexcept {
   if (to.family() == AF_UNIX) return false;
   std::error_code error;
@@ -173,7 +173,7 @@ descriptor connect_racing(std::vector<endpoint> preferred, std::vector<endpoint>
   struct ending {
     race& contest;
     ~ending() { contest.end(); }
-  } const guard{*contest};  // whatever comes: nobody goes on alone
+  } const guard{*contest};  // whatever comes: no attempt goes on alone
   const auto start = [&](std::vector<endpoint> endpoints) {
     go([contest, outcomes, o = std::make_shared<outcome>(), endpoints = std::move(endpoints)] {
       try {

@@ -50,13 +50,13 @@ struct copying {
     if (result != rt::io_result::ready) error = error_of(result);
     return result == rt::io_result::ready;
   }
-  // So many are copied. True if there is more to do.
+  // `n` bytes are copied. True if there is more to do.
   bool advance(long n) noexcept {
     done += static_cast<std::uint64_t>(n);
     left -= static_cast<std::uint64_t>(n);
     return left != 0 && may_go_on(to, to->writing) && may_go_on(from, from->reading);
   }
-  // The kernel can't, for these two; nothing is copied yet.
+  // The kernel can't copy between these two; nothing is copied yet.
   bool is_refused() const noexcept {
     return done == 0 &&
            (error == std::errc::invalid_argument || error == std::errc::function_not_supported ||
@@ -138,7 +138,7 @@ bool put_all(copying& c, std::span<std::byte> bytes) {
   return true;
 }
 
-// Between any two. `read(buffer)` returns what there is, 0 at the end, less on errors.
+// Between any two. `read(buffer)` returns how many bytes it has read, 0 at the end, less on errors.
 template <class Read>
 void move_bytes(copying& c, const Read& read) {
   std::array<std::byte, 16 * 1024> buffer;

@@ -36,7 +36,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// A datagram tells nothing of those behind it, and if one fits others may.
+// A datagram tells nothing of the next ones, and if one fits others may.
 constexpr auto more = [](long) { return false; };
 
 template <class Call>

@@ -25,7 +25,7 @@ const sockaddr_in6& v6(const endpoint& e) {
 
 constexpr std::size_t path_offset = offsetof(sockaddr_un, sun_path);
 
-// What there is of the path: abstract names begin with a zero byte, others may end with one.
+// The path, empty if there is none: abstract names begin with a zero byte, others may end with one.
 std::string_view path_of(const endpoint& e) {
   if (e.size() <= path_offset) return {};
   const std::string_view path(reinterpret_cast<const sockaddr_un*>(e.data())->sun_path,

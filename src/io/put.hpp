@@ -14,7 +14,7 @@
 namespace sley::io {
 
 // While it lives, a SIGPIPE of this thread does nothing, once expect_broken_pipes() was called: an
-// error is enough. Nothing that may change the thread is to be done meanwhile.
+// error is enough. Nothing that may change the thread may happen meanwhile.
 class broken_pipe_expected {
  public:
   broken_pipe_expected() noexcept { m_->writes_to_pipe.store_relaxed(true); }

@@ -128,7 +128,7 @@ void start_workers(open_questions& all) {
   }
 }
 
-// Requires the lock. Nobody waits for an answer any more.
+// Requires the lock. No asker waits for the answer any more.
 void withdraw(open_questions& all, const question_ptr& q) noexcept {
   if (std::erase(all.queue, q) != 0) all.by_name.erase(q->name);
 }

@@ -50,8 +50,8 @@ void end(process& p) noexcept {
   for (file* f : {&p.stdin_pipe(), &p.stdout_pipe(), &p.stderr_pipe()}) f->close(ignored);
 }
 
-// Whoever takes part must be done before what they use goes, also if there is no memory for one of
-// them: then the process ends.
+// Every goroutine of the talk must be done before the objects that it uses go. That holds also if
+// there is no memory for one of the goroutines: then the process is killed.
 struct whole_talk {
   process& p;
   wait_group& group;

@@ -1,8 +1,8 @@
 // Signals as values of channels. From Go's os/signal and sigqueue.go.
 //
 // The handler puts a signal's bit into a word and writes to an eventfd. A goroutine reads that, and
-// sends the signals in the word to the channels that want them. Whoever takes a channel off does
-// the same first, so what has come before is not lost.
+// sends the signals in the word to the channels that want them. A caller that takes a channel off
+// does the same first, so earlier signals are not lost.
 #include <sley/signal.hpp>
 
 #include <sley/go.hpp>
@@ -39,9 +39,9 @@ struct subscription {
   signal_set signals;
 };
 
-// Signals that have come and that nobody has taken.
-// The handler adds one and then writes to the event; the relay reads the event and then takes them.
-// One that comes too late for that is followed by an event that comes later than the read.
+// Signals that have come and were not taken yet. The handler adds one and then writes to the event;
+// the relay reads the event and then takes them. One that comes too late for that is followed by an
+// event that comes later than the read.
 parts::pending_bits arrived;
 int event_number = -1;  // [const] before the first handler; never closed
 

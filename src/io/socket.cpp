@@ -77,7 +77,7 @@ host_and_port split_host_port(std::string_view text, std::error_code& error) {
   std::string_view host = text.substr(0, colon == std::string_view::npos ? 0 : colon);
   const bool is_bracketed = host.size() >= 2 && host.front() == '[' && host.back() == ']';
   if (is_bracketed) host = host.substr(1, host.size() - 2);
-  // An IPv6 address needs its brackets: nobody knows where it ends otherwise.
+  // An IPv6 address needs its brackets: where it ends is unknown otherwise.
   const bool is_clear = host.find_first_of(is_bracketed ? "[]" : ":[]") == std::string_view::npos;
   if (colon == std::string_view::npos || !is_clear) {
     error = std::make_error_code(std::errc::invalid_argument);
@@ -120,7 +120,7 @@ void stream::shutdown_write(std::error_code& error) const noexcept {
 }
 
 void stream::abort() noexcept {
-  std::error_code ignored;  // what can't be reset is closed
+  std::error_code ignored;  // a stream that can't be reset is closed
   io::use(
       descriptor_.get(),
       [](int fd) {

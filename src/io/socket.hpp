@@ -21,7 +21,7 @@ void set_option(int fd, int level, int name, const Value& value, std::error_code
   is_success(attempt([&](int f) { return ::setsockopt(f, level, name, &value, sizeof value); }, fd),
              error);
 }
-// What TCP connections begin with; a listener hands it on to those that it accepts.
+// The options TCP connections begin with. A listener hands them on to connections it accepts.
 void set_tcp_defaults(int fd) noexcept;
 bool make_non_blocking(int fd, std::error_code& error) noexcept;
 

@@ -46,7 +46,7 @@ bool has_zero_byte(const tls_options& options, std::string& object, std::error_c
   return true;
 }
 
-// A ticket is good for two hours: what was sent over TLS 1.2 is as safe as the key of its ticket.
+// A ticket is good for two hours: data sent over TLS 1.2 is as safe as the key of its ticket.
 constexpr long ticket_seconds = 2 * 60 * 60;
 
 // In the order of preference. From Go's defaults: curves, which take a server some 100 us, and
@@ -66,7 +66,7 @@ bool set_algorithms(SSL_CTX* context) noexcept {
   const bool has_groups =
       std::any_of(std::begin(group_lists), std::end(group_lists),
                   [&](const char* list) { return SSL_CTX_set1_groups_list(context, list) == 1; });
-  if (has_groups) forget_errors();  // those of lists that this OpenSSL does not know
+  if (has_groups) forget_errors();  // errors of lists that this OpenSSL does not know
   return has_groups && SSL_CTX_set_cipher_list(context, ciphers_of_1_2) == 1;
 }
 

@@ -10,7 +10,7 @@ struct ssl_st;
 
 namespace sley::tls {
 
-// Empties the queue. Before a call whose errors are to be taken.
+// Empties the queue. Call it before a call whose errors are taken.
 void forget_errors() noexcept;
 
 // Of the call that failed: the first in the queue, which is its cause. Empties the queue.

@@ -30,7 +30,7 @@ bio_ptr open(const std::string& file, const std::string& text, std::string& obje
                               : BIO_new_file(file.c_str(), "re"));
 }
 
-// Instead of asking somebody at the terminal.
+// Instead of asking for the password at the terminal.
 int no_password(char*, int, int, void*) { return -1; }
 
 certificate_ptr next_certificate(BIO* from) {
@@ -86,7 +86,7 @@ bool load_trusted(SSL_CTX* context, const net::tls_options& options, std::string
   if (next == nullptr) return false;
   for (; next != nullptr; next = next_certificate(trusted.get())) {
     if (X509_STORE_add_cert(store, next.get()) != 1) return false;
-    // Those who want to prove themselves to a server are told whom it trusts.
+    // A server that asks for certificates names the issuers that it trusts.
     if (SSL_CTX_add_client_CA(context, next.get()) != 1) return false;
   }
   if (!is_at_end()) return false;

@@ -21,7 +21,7 @@ using session_ptr = std::unique_ptr<SSL_SESSION, free_session>;
 class resumption {
  public:
   // The newest that can still be used; null if there is none. One of TLS 1.3 is given away once
-  // only, so that nobody sees that two connections are of the same client (RFC 8446, C.4).
+  // only, so that no observer sees that two connections are of the same client (RFC 8446, C.4).
   session_ptr take(std::string_view host);
   void put(std::string_view host, session_ptr session);
 

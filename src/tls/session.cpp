@@ -131,8 +131,8 @@ session::outcome session::attempt(const Call& call, std::error_code& error) noex
   return result;
 }
 
-// As many tries as it takes. What a try has to send is on its way when this returns, or somebody
-// else's to send.
+// As many tries as it takes. The output of a try is on its way when this returns, or another
+// goroutine sends it.
 template <class Call>
 session::outcome session::drive(patience p, const Call& call, std::error_code& error) noexcept {
   for (;;) {  // ends with the call; each round but the last reads from the network
@@ -152,8 +152,8 @@ session::outcome session::drive(patience p, const Call& call, std::error_code& e
   }
 }
 
-// Reads from the network, unless somebody has since `seen`; while somebody does, waits for that.
-// The end of the stream is no error here: OpenSSL knows whether it may come.
+// Reads from the network, unless another goroutine has since `seen`. While another goroutine reads,
+// waits for that. The end of the stream is no error here: OpenSSL knows whether it may come.
 bool session::feed(std::uint64_t seen, std::error_code& error) noexcept {
   feed_waiter self;
   {
@@ -164,7 +164,7 @@ bool session::feed(std::uint64_t seen, std::error_code& error) noexcept {
       self.next = std::exchange(feed_waiters_, &self);
       guard.unlock();
       self.woken.wait();
-      return true;  // if it has failed for who was reading, it is for us to find out ourselves
+      return true;  // if that read failed, the caller finds out by a read of its own
     }
     is_feeding_ = true;
   }
@@ -187,7 +187,7 @@ bool session::feed(std::uint64_t seen, std::error_code& error) noexcept {
   return !error;
 }
 
-// By who is feeding, to whom the wire's room belongs.
+// Called by the feeding goroutine, which owns the wire's room.
 std::size_t session::read_from_network(std::error_code& error) noexcept {
   const std::span<std::byte> room = wire_.room();
   if (room.empty()) {
@@ -209,7 +209,7 @@ void session::send(patience p) noexcept {
       }
       send_output();
     }
-    // Whoever found the turn taken after the last look inside has left something here.
+    // A goroutine that found the turn taken after the last look inside has left output here.
     std::lock_guard guard(state_);
     is_more_left = wire_.has_output();
   }
@@ -269,7 +269,7 @@ session::outcome session::read_records(std::span<const iovec> buffers, std::size
       std::size_t n = 0;
       const outcome result = judge(SSL_read_ex(
           ssl_.get(), static_cast<char*>(buffer.iov_base) + offset, buffer.iov_len - offset, &n));
-      // What has come counts; the end, or an error, comes again with the next read.
+      // The bytes that have come count; the end, or an error, comes again with the next read.
       if (result != outcome::done) return done > 0 ? outcome::done : result;
       offset += n;
       done += n;

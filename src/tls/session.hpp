@@ -1,16 +1,17 @@
 // A TLS connection: OpenSSL's side of it, the network's, and what goes on between the two.
 //
 // OpenSSL never sees the network: its calls read and write memory (tls/wire.hpp) under a lock that
-// nobody holds while waiting for the network. A call that needs more is made again after feed().
-// One at a time reads from the network, and the others who need input wait for it to be there: not
-// for a turn to read, for what they wait for may have come by then, and nothing more will.
-// There are these locks, taken in this order, all but `state_` held while waiting:
-//   writing_   by who has a turn to write, until all its bytes are sent
-//   sending_   by who writes to the network, so that bytes go in order
-//   state_     OpenSSL's object and the wire; between taking and giving it nobody parks, because
-//              OpenSSL's errors are the thread's
-// A reader never waits for a writer: what it has to send (answers of the protocol) is left to who
-// is sending at that moment.
+// no goroutine holds while it waits for the network. A call that needs more is made again after
+// feed(). One goroutine at a time reads from the network, and the others that need input wait for
+// that read to end. They do not wait for a turn to read, because their input may have come by then,
+// and nothing more will. There are these locks, taken in this order, all but `state_` held while
+// waiting:
+//   writing_   by a goroutine with a turn to write, until all its bytes are sent
+//   sending_   by a goroutine that writes to the network, so that bytes go in order
+//   state_     OpenSSL's object and the wire; between taking and giving it no goroutine parks,
+//              because OpenSSL's errors are the thread's
+// A reader never waits for a writer: it leaves its output (answers of the protocol) to the
+// goroutine that is sending at that moment.
 #pragma once
 
 #include <sley/net.hpp>
@@ -56,7 +57,7 @@ class session {
   void close(std::error_code& error) noexcept;
   void abort() noexcept { transport_.abort(); }
 
-  // What f(ssl) returns, with nobody else at it.
+  // What f(ssl) returns, while no other call uses OpenSSL's object.
   template <class F>
   auto look(F f) const {
     std::lock_guard guard(state_);
@@ -71,7 +72,7 @@ class session {
 
  private:
   enum class outcome { done, wants_input, ended, failed };
-  enum class patience { waits, leaves_it };  // where somebody else is sending
+  enum class patience { waits, leaves_it };  // while another goroutine sends
 
   struct feed_waiter {
     wait_group woken;
@@ -110,7 +111,7 @@ class session {
   wire wire_;                            // [lock: state_]
   std::unique_ptr<SSL, free_ssl> ssl_;   // [lock: state_]
   std::uint64_t fed_ = 0;                // [lock: state_] how often something has come
-  bool is_feeding_ = false;              // [lock: state_] somebody is reading from the network
+  bool is_feeding_ = false;              // [lock: state_] a goroutine is reading from the network
   feed_waiter* feed_waiters_ = nullptr;  // [lock: state_] until that has ended
   std::error_code failure_;              // [lock: state_] of OpenSSL: nothing goes on
   std::error_code write_failure_;        // [lock: state_] of the network: nothing more is sent

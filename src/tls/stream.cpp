@@ -195,7 +195,7 @@ void tls_stream::abort() noexcept {
   if (session_ != nullptr) session_->abort();
 }
 
-// ---- what there is to know ----
+// ---- what the connection tells ----
 
 bool tls_stream::is_open() const noexcept {
   return session_ != nullptr && session_->transport().is_open();

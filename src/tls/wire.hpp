@@ -10,8 +10,8 @@
 
 namespace sley::tls {
 
-// What has come from the network and what is to go there. Whoever calls OpenSSL or this holds the
-// session's lock.
+// The bytes that have come from the network, and the bytes that must go there. A caller of OpenSSL
+// or of this holds the session's lock.
 class wire {
  public:
   static constexpr std::size_t room_bytes = 32 * 1024;  // nearly two of the longest records

@@ -14,7 +14,7 @@
 namespace sley::http {
 
 // A stream that is read once, by one goroutine at a time. Its framing (Content-Length, chunks) is
-// undone. Errors are those of the connection and http::errc; they stay.
+// undone. Errors are the connection's and http::errc; they stay.
 class SLEY_API body_reader {
  public:
   body_reader() = default;

@@ -96,7 +96,7 @@ class SLEY_API client_response {
   // more, nor of the length. From Go's Response.Uncompressed.
   bool is_uncompressed() const noexcept;
 
-  // As long as the response, and not of nothing. Its errors are those of the context as well.
+  // As long as the response, and not of nothing. Its errors include the context's.
   body_reader& body() noexcept;
   std::string read_all(std::size_t limit = SIZE_MAX) { return body().read_all(limit); }
   std::string read_all(std::size_t limit, std::error_code& error) {
@@ -110,7 +110,7 @@ class SLEY_API client_response {
   std::unique_ptr<detail::exchange> exchange_;
 };
 
-// Makes a connection to the URL's host and port, for its scheme. May wait; the context has the
+// Makes a connection for the URL's scheme to its host and port. May wait; the context has the
 // deadline of client_options::connect_timeout. Throws std::system_error. It may still run when the
 // request was given up and the client is gone: it must own what it uses.
 using connector = std::function<connection_ptr(const context&, const url&)>;
@@ -142,13 +142,14 @@ struct client_options {
 // Any number of goroutines may use it at once; each parks until the head of its answer has come.
 // Responses may outlive it. From Go's http.Client and http.Transport.
 //
-// Errors are std::system_error whose text names the method and the URL; codes are those of the
-// connection, of the context, http::errc, and std::errc::invalid_argument for a text that is no
-// URL. A status is no error, whatever it is. A method or header that can't be sent is
-// std::invalid_argument or std::logic_error.
+// Errors are std::system_error whose text names the method and the URL; codes are the connection's,
+// the context's, http::errc, and std::errc::invalid_argument for a text that is no URL. A status is
+// no error, whatever it is. A method or header that can't be sent is std::invalid_argument or
+// std::logic_error.
 //
 // A request of which nothing came back, over a connection that had served before, is tried again
-// over a new one if that can do no harm: GET, HEAD, OPTIONS, TRACE, and those with Idempotency-Key.
+// over a new one if that can do no harm: GET, HEAD, OPTIONS, TRACE, and requests with
+// Idempotency-Key.
 class SLEY_API client {
  public:
   explicit client(client_options options = {});  // std::invalid_argument: user_agent can't be sent
@@ -165,7 +166,7 @@ class SLEY_API client {
   client_response send(client_request request);
   client_response send(client_request request, std::error_code& error);
 
-  // They are closed; those in use are not.
+  // Closes the idle connections. Connections in use stay open.
   void close_idle();
   std::size_t idle_connections() const;
 

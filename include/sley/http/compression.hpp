@@ -23,9 +23,9 @@ struct compress_options {
 // complete in the response's buffer gets a Content-Length, all else goes in chunks. The header says
 // it all: Content-Encoding and Vary are set, an ETag becomes weak, Accept-Ranges goes.
 //
-// Left as they are: parts (206), bodies that have a Content-Encoding, those of "Cache-Control:
-// no-transform", of other types, and small ones. Secrets beside text that a stranger can choose
-// should not be compressed over TLS (BREACH): their length tells of them.
+// Left as they are: parts (206), bodies that have a Content-Encoding, bodies with "Cache-Control:
+// no-transform", bodies of other types, and small ones. Secrets beside text that a stranger can
+// choose should not be compressed over TLS (BREACH): their length tells of them.
 //
 // Throws std::invalid_argument for a level that is none. Where has_compression() is false nothing
 // is ever compressed.

@@ -53,10 +53,10 @@ class SLEY_API request {
 
   // Ends when the peer has gone or ended its stream, and at the latest when the handler has
   // returned. From the first call on a goroutine watches the connection, once the body has been
-  // read to its end; who never calls it pays nothing. From Go's Request.Context.
+  // read to its end. A handler that never calls it pays nothing. From Go's Request.Context.
   const sley::context& context();
-  // What context() returns from now on, for those that are called later: one made from it, as by
-  // with_value().
+  // Sets what context() returns from now on, for handlers that are called later: a context made
+  // from it, as by with_value().
   void set_context(sley::context ctx);
 
   net::endpoint remote() const { return connection_->remote(); }

@@ -48,7 +48,7 @@ class SLEY_API response {
   void write(std::span<const std::byte> bytes, std::error_code& error);
   void write(std::string_view text);
   void write(std::string_view text, std::error_code& error);
-  // What was written goes out now.
+  // Sends now all that is written.
   void flush();
   void flush(std::error_code& error);
 

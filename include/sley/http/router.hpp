@@ -46,7 +46,8 @@ class SLEY_API router {
   // An empty method stands for all of them. Throws std::invalid_argument for a pattern that is
   // none, or has more than 128 segments.
   void handle(std::string_view method, std::string_view pattern, handler h);
-  // Everything goes through it, also what has no handler; what was added first comes first.
+  // Every request goes through it, also one without a handler. The middleware added first comes
+  // first.
   void use(const middleware& m);
 
   void operator()(request& in, response& out) const;

@@ -29,7 +29,7 @@ struct access_record {
   std::uint64_t body_bytes;  // of the response, as they were sent: packed, without chunks' sizes
   std::chrono::nanoseconds duration;  // from the request's last header byte to the answer's end
   // Empty if the connection took all of the answer. Else why it was cut: the error of writing,
-  // or errc::incomplete if the handler left it unfinished. body_bytes is what was sent before.
+  // or errc::incomplete if the handler left it unfinished. body_bytes counts the bytes sent before.
   std::error_code cut_by;
 };
 

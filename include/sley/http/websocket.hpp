@@ -19,7 +19,7 @@ namespace sley::http {
 
 struct websocket_options {
   std::size_t message_bytes = 16 << 20;  // a longer message closes with 1009
-  // Which pages may connect, by their Origin: by default those of the same host only, and clients
+  // Which pages may connect, by their Origin: by default pages of the same host only, and clients
   // that are no browsers.
   bool any_origin = false;
   std::string_view protocols = {};  // "chat, superchat": the first of ours that the client offers
@@ -30,7 +30,7 @@ class websocket_state;
 }
 
 // One connection. One goroutine reads, any number write: messages do not mix. Pings are answered
-// while somebody reads. Move-only; gone with the last byte of the handler: it closes when
+// while a goroutine reads. Move-only; gone with the last byte of the handler: it closes when
 // destroyed.
 class SLEY_API websocket {
  public:
