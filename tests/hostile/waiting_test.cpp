@@ -46,8 +46,9 @@ CALLS(try_send_for, "sending::try_send_for(element<T> value, duration d)",
   const sley::chan<void> signals;
   const auto d = x.duration();
   int value = 1;
-  ended_by([&] { use(c.try_send_for(value, d)); }, [&] { use(c.try_receive()); });
-  ended_by([&] { use(c.try_send_for(2, d)); }, [&] { use(c.try_receive()); });
+  int got = 0;
+  ended_by([&] { use(c.try_send_for(value, d)); }, [&] { use(c.try_receive(got)); });
+  ended_by([&] { use(c.try_send_for(2, d)); }, [&] { use(c.try_receive(got)); });
   ended_by([&] { use(signals.try_send_for(d)); }, [&] { use(signals.try_receive()); });
 }
 CALLS(try_receive_for, "receiving::try_receive_for(element<T> out, duration d)",
