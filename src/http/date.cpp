@@ -83,7 +83,7 @@ bool read_usual(std::string_view text, std::tm& into) noexcept {
 
 // A year that seems to be more than 50 years ahead is the last one with the same two digits.
 int whole_year(int two_digits) noexcept {
-  const std::time_t now = ::time(nullptr);
+  const std::time_t now = current_second();
   std::tm parts = {};
   ::gmtime_r(&now, &parts);
   const int this_year = parts.tm_year + 1900;
@@ -135,6 +135,12 @@ bool is_date(const std::tm& parts) noexcept {
 }
 
 }  // namespace
+
+std::time_t current_second() noexcept {
+  timespec now = {};
+  ::clock_gettime(CLOCK_REALTIME, &now);
+  return now.tv_sec;
+}
 
 std::string format_date(std::time_t t) {
   std::tm parts = {};

@@ -193,7 +193,7 @@ class file_tree {
     fields& headers = out.headers();
     headers.set("ETag", f.etag);
     // A clock that was wrong must not make it later than Date (RFC 9110, 8.8.2.1).
-    headers.set("Last-Modified", format_date(std::min(f.modified, std::time(nullptr))));
+    headers.set("Last-Modified", format_date(std::min(f.modified, current_second())));
     if (!options_.cache_control.empty()) headers.set("Cache-Control", options_.cache_control);
     if (const int refused = check_conditions(in, f); refused != 0) return out.send(refused);
     headers.set("Accept-Ranges", "bytes");

@@ -219,7 +219,7 @@ std::size_t session::write(std::span<iovec> pieces, std::error_code& error) {
 }
 
 std::string_view session::date_line() {
-  const std::time_t second = std::time(nullptr);
+  const std::time_t second = current_second();
   if (second != date_second_) {
     date_second_ = second;
     date_line_ = "Date: " + format_date(second) + "\r\n";

@@ -27,6 +27,9 @@ void append_hex(std::string& to, std::uint64_t n);
 
 // "Sun, 06 Nov 1994 08:49:37 GMT"
 std::string format_date(std::time_t t);
+// The second of now. Not by time(2), which goes by the last tick of the kernel and may be a second
+// behind the time of a file that was just written.
+std::time_t current_second() noexcept;
 // All three forms of RFC 9110, 5.6.7.
 std::optional<std::time_t> parse_date(std::string_view text);
 

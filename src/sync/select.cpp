@@ -236,8 +236,11 @@ class selection {
 
   static void let_go(rt::goroutine* g, void* arg) noexcept {
     const parking p = *static_cast<parking*>(arg);
+    // Without a lock held, the goroutine may be running again once it is committed, and its frame
+    // gone.
+    const bool has_locks = p.cases->count_ != 0;
     const bool is_parked = !p.timed || p.claim->commit();
-    p.cases->unlock_all();
+    if (has_locks) p.cases->unlock_all();
     if (!is_parked)
       rt::ready(g);  // the timer was faster: nobody else wakes g, so it is still there
   }

@@ -372,7 +372,12 @@ CHILD_MAIN(main_leaves_a_thread_alone) {
 }
 
 TEST(terminate, shows_the_stack_of_the_goroutine_that_calls_it) {
-  expect_termination(run_child("main_leaves_a_noexcept_function"), "throws_42_here");
-  expect_termination(run_child("a_goroutine_leaves_a_noexcept_function"), "throws_42_here");
+#ifdef __clang__  // it leaves the frames of the throw before it terminates
+  const std::string thrower = "calls_a_noexcept_function";
+#else
+  const std::string thrower = "throws_42_here";
+#endif
+  expect_termination(run_child("main_leaves_a_noexcept_function"), thrower);
+  expect_termination(run_child("a_goroutine_leaves_a_noexcept_function"), thrower);
   expect_termination(run_child("main_leaves_a_thread_alone"), "leaves_a_thread_alone");
 }

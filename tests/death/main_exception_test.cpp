@@ -82,11 +82,13 @@ CHILD_MAIN(main_throws_what_is_not_caught) {
 
 TEST(main_exception, that_is_not_caught_is_reported_with_the_stack_of_the_throw) {
   for (const char* name : {"main_throws", "main_throws_on_this_thread", "main_throws_after_parking",
-                           "main_throws_in_a_thread", "main_throws_below_a_noexcept_function",
-                           "main_throws_what_is_not_caught"}) {
+                           "main_throws_in_a_thread", "main_throws_what_is_not_caught"}) {
     SCOPED_TRACE(name);
     expect_report(run_child(name), "throws_here");
   }
+#ifndef __clang__  // the end of a noexcept function is a handler in what clang makes of it
+  expect_report(run_child("main_throws_below_a_noexcept_function"), "throws_here");
+#endif
 }
 
 CHILD_MAIN(main_counts_below_zero) { return run(counts_below_zero); }

@@ -11,6 +11,7 @@
 #include <csignal>
 #include <cstddef>
 #include <string>
+#include <vector>
 
 #include <unistd.h>
 
@@ -77,16 +78,19 @@ TEST(many_alike, that_block_are_shown_in_their_call_and_together) {
 CHILD_MAIN(many_park) {
   return run([] {
     const sley::chan<int> never;
+    std::vector<const void*> all(parked);
     sley::wait_group ready;
-    for (int i = 0; i < parked; ++i) {
+    for (const void*& own : all) {
       ready.add(1);
-      sley::go([&ready, never] {
+      sley::go([&own, &ready, never] {
+        own = sley_test::current_goroutine();
         ready.done();
         sley_test::parks_here(never);
       });
     }
     ready.wait();
-    sley_test::let_others_run();
+    EXPECT_TRUE(
+        sley_test::eventually([&] { return std::ranges::all_of(all, sley_test::is_parked); }));
     ::kill(::getpid(), SIGQUIT);
     this_goroutine::sleep_for(sley_test::patience);
     return 3;

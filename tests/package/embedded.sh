@@ -6,7 +6,10 @@ rm -rf "$scratch"
 mkdir -p "$scratch"
 tree=$scratch/tree
 
-cmake -S "$here/parent" -B "$tree" -G Ninja -DCMAKE_CXX_COMPILER="$cxx" -DSLEY_DIR="$here/../.." \
+# Of the same kind as the C++ compiler, because objects of different ones can't be optimised together.
+c=${cxx/clang++/clang}
+cmake -S "$here/parent" -B "$tree" -G Ninja -DCMAKE_CXX_COMPILER="$cxx" \
+  -DCMAKE_C_COMPILER="${c/g++/gcc}" -DSLEY_DIR="$here/../.." \
   -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_FLAGS_RELEASE=-O1 >"$scratch/log" 2>&1 || {
   cat "$scratch/log"
   fail "the parent can't be configured"
