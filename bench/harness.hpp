@@ -1,4 +1,4 @@
-// What the workloads share: timing, self-checks, the generators of SPEC.md, figures of the process.
+// Shared by the workloads: timing, self-checks, the generators of SPEC.md, figures of the process.
 #pragma once
 
 #include <atomic>
@@ -30,8 +30,8 @@ struct outcome {
 };
 
 // Runs the body on the calling goroutine and takes its wall time and the process's CPU time. Not a
-// template: the body is opaque to the optimiser here, and what it captures lives in memory, as in
-// the Go twin.
+// template: the body is opaque to the optimiser here, and its captures live in memory, as in the Go
+// twin.
 outcome timed(std::int64_t ops, const std::function<void()>& body);
 
 // Ends the process with status 1, and so without a result line.

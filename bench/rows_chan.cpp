@@ -53,7 +53,7 @@ outcome chan_prodcons_buf128(int n) {
   });
 }
 
-// The same with four of each, who contend for the channel.
+// The same with four of each, which contend for the channel.
 outcome chan_mpmc_4x4_buf128(int n) {
   constexpr int k = 4;
   const int each = std::max(1, n / k);
@@ -84,7 +84,7 @@ outcome chan_mpmc_4x4_buf128(int n) {
   });
 }
 
-// What do a send and a receive cost when nobody else uses the channel?
+// What do a send and a receive cost when no other goroutine uses the channel?
 outcome chan_uncontended_buf(int n) {
   int_chan c(128);
   return timed(n, [&] {

@@ -14,7 +14,7 @@ namespace bench {
 
 namespace {
 
-// What do a lock and an unlock cost when nobody else wants the mutex?
+// What do a lock and an unlock cost when no other goroutine wants the mutex?
 outcome mutex_uncontended(int n) {
   sley::mutex mutex;
   int count = 0;
@@ -61,7 +61,7 @@ outcome mutex_contended(int n) {
   return o;
 }
 
-// What does a read lock cost when eight goroutines read all the time and nobody writes?
+// What does a read lock cost when eight goroutines read all the time and none writes?
 outcome rwmutex_read(int n) {
   constexpr int goroutines = 8;
   const int each = std::max(1, n / goroutines);
@@ -90,7 +90,7 @@ outcome rwmutex_read(int n) {
   return o;
 }
 
-// What does a wait group cost when nobody has to wait?
+// What does a wait group cost when no goroutine has to wait?
 outcome waitgroup_addwait(int n) {
   sley::wait_group wg;
   return timed(n, [&] {
@@ -103,7 +103,7 @@ outcome waitgroup_addwait(int n) {
 }
 
 // What does it cost to make 1,000 contexts and to end them by ending their parent, and how long is
-// it until all who wait for them have noticed?
+// it until all their waiters have noticed?
 constexpr int children = 1000;
 
 double notify_us() {

@@ -52,7 +52,7 @@ outcome syscall_overhead(int n) {
   return sum;
 }
 
-// Threads of this process, whoever made them.
+// All threads of this process, whatever made them.
 int thread_count() {
   std::FILE* file = std::fopen("/proc/self/status", "r");
   check(file != nullptr, "open status");
@@ -195,8 +195,8 @@ outcome preempt_fairness(int seconds) {
   return o;
 }
 
-// For how long does nobody run when, at one P, the slice of one such goroutine ends and that of the
-// next begins? Each says all the time that it runs.
+// For how long does no goroutine run when, at one P, the slice of one hog ends and the slice of the
+// next begins? Each hog says all the time that it runs.
 outcome preempt_gap(int n) {
   constexpr std::size_t count = 4;
   sley::runtime::set_max_procs(1);
@@ -232,7 +232,7 @@ outcome preempt_gap(int n) {
   return o;
 }
 
-// Of the whole process: those it asked for and those it did not.
+// Context switches of the whole process, voluntary and involuntary.
 std::int64_t context_switches() {
   rusage usage;
   check(getrusage(RUSAGE_SELF, &usage) == 0, "getrusage");

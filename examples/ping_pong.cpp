@@ -1,8 +1,8 @@
 // Ping-pong: two goroutines play a ball to and fro over unbuffered channels.
 //
 // A send on an unbuffered channel meets a receive, so the two take turns, and each turn is a switch
-// from one goroutine to the other. Whoever makes the last hit closes the other's channel instead of
-// sending, which ends the other's loop.
+// from one goroutine to the other. The goroutine that makes the last hit closes the other's channel
+// instead of sending, which ends the other's loop.
 #include <sley/sley.hpp>
 
 #include <cstdio>

@@ -102,7 +102,8 @@ void walker::spawn_file(std::string path) {
   });
 }
 
-// Whoever holds a slot waits for nothing but the collector, never for another slot: no deadlock.
+// A goroutine that holds a slot waits for nothing but the collector, never for another slot: no
+// deadlock.
 void walker::walk_directory(const std::string& path,
                             const std::shared_ptr<const ancestry>& parent) {
   listing found;

@@ -22,7 +22,7 @@ enum class outcome {
   symlink_loop,      // leads back to itself or to a directory that contains it
   special,           // fifo, socket or device; not opened
   unreadable,        // see the error
-  vanished,          // listed, but gone when it was to be opened
+  vanished,          // listed, but gone before it could be opened
 };
 
 struct finding {
@@ -32,7 +32,7 @@ struct finding {
   std::error_code error;
 };
 
-// A directory on the way down, with those that contain it.
+// A directory on the way down, and the directories that contain it.
 struct ancestry {
   file_id id;
   std::shared_ptr<const ancestry> parent;
@@ -57,7 +57,7 @@ class walker {
   void spawn_directory(std::string path, std::shared_ptr<const ancestry> parent);
   void spawn_file(std::string path);
 
-  sley::chan<buffer> slots_;  // who holds one of these buffers may hold something open
+  sley::chan<buffer> slots_;  // the holder of such a buffer may keep one thing open
   sley::send_chan<finding> findings_;
   sley::wait_group group_;
 };

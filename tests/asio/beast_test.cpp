@@ -398,7 +398,7 @@ GO_TEST(asio, websocket_runs_over_its_tls) {
 
 namespace {
 
-// Somebody who runs an io_context.
+// A thread that runs an io_context.
 class runner {
  public:
   ~runner() {

@@ -46,7 +46,7 @@ static_assert(asio::can_require<sley::executor, asio::execution::blocking_t::nev
 static_assert(!asio::can_require<sley::executor, asio::execution::blocking_t::always_t>::value);
 static_assert(std::is_convertible_v<sley::executor, asio::any_io_executor>);
 
-// Somebody who runs an io_context.
+// A thread that runs an io_context.
 class runner {
  public:
   ~runner() {

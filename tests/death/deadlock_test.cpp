@@ -94,7 +94,7 @@ void expect_others(const child_result& child, const std::string& state, int coun
   EXPECT_EQ(headers(child, false, state), count) << "in state " << state << ": " << child;
 }
 
-// The thread sanitizer has a thread of its own, of which nobody knows what it will do.
+// The thread sanitizer has a thread of its own, and the detector cannot know what that will do.
 class deadlock : public testing::Test {
   void SetUp() override {
     if (sley_test::under_tsan) GTEST_SKIP() << "not all threads are known to be asleep";
@@ -296,7 +296,7 @@ TEST_F(deadlock, after_main_has_exited_and_all_others_have_ended_is_named_so) {
   expect_others(child, "chan send", 1);
 }
 
-// --- found in spite of what has been -------------------------------------------------------------
+// --- found in spite of earlier events ------------------------------------------------------------
 
 CHILD_MAIN(deadlocks_in_the_second_run) {
   if (run([] { return sley::async([] { return 5; }).get(); }) != 5) return 4;

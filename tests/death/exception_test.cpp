@@ -54,7 +54,7 @@ CHILD_MAIN(throws_int) {
   return wait_for_the_end([] { throw 42; });
 }
 
-// E7: who has thrown, and where, below the line that says what.
+// E7: the goroutine that has thrown, and where, below the line that says what.
 TEST(uncaught_exception, shows_the_stack_on_which_it_was_thrown) {
   const auto child = run_child("throws");
   const auto number = sley_test::groups_of(

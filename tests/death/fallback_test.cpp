@@ -1,6 +1,6 @@
-// Kernels and sandboxes that refuse what sley would rather use: everything works without it, or
-// says what it lacks. A seccomp filter plays the kernel; it is in place before the child's first
-// instruction, as the library decides at its start.
+// Kernels and sandboxes that refuse calls that sley would rather use: everything works without
+// them, or says what it lacks. A seccomp filter plays the kernel; it is in place before the child's
+// first instruction, because the library decides at its start.
 #include "support/child.hpp"
 #include "support/harness.hpp"
 #include "support/memory.hpp"
@@ -64,7 +64,7 @@ int exercise() {
         for (const long v : values) sum += v;
       });
     }
-    senders.add(1);  // and join only what has ended: a join blocks the thread, and with it others
+    senders.add(1);  // so that join() does not wait: it blocks the thread, and with it others
     std::thread foreign([values, &senders] {
       for (long v = 0; v < 20'000; ++v) values.send(v);
       senders.done();

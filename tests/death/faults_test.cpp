@@ -1,6 +1,6 @@
-// A system that refuses threads or memory while the program runs: it goes on with what there is,
-// one line on stderr says what was refused and which limit it may have been, and nothing is lost. A
-// seccomp filter, a resource limit or a cgroup plays the system.
+// A system that refuses threads or memory while the program runs. The program goes on with its
+// threads and memory, one line on stderr names the refusal and the limit that may be its cause, and
+// nothing is lost. A seccomp filter, a resource limit or a cgroup plays the system.
 #include "support/cgroup.hpp"
 #include "support/child.hpp"
 #include "support/harness.hpp"
@@ -35,7 +35,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-// So many goroutines in blocking calls, each of which sends a value after it.
+// Runs `count` goroutines that each make a blocking call and send a value after it.
 bool block_and_count(int count) {
   const chan<int> done(8);
   for (int i = 1; i <= count; ++i) {
@@ -60,7 +60,7 @@ bool block_and_count_for_a_while() {
   return true;
 }
 
-// So many goroutines, each with a thread for itself, at the same time.
+// Runs `count` goroutines at the same time, each with a thread for itself.
 bool lock_all_at_once(int count) {
   const chan<void> locked;
   const chan<void> release;
@@ -119,7 +119,7 @@ void compute_in_turn(int goroutines) {
   group.wait();
 }
 
-// Puts goroutines into the global queue all the time, for they come from a foreign thread.
+// Puts goroutines into the global queue all the time, because they come from a foreign thread.
 class newcomers {
  public:
   ~newcomers() {
@@ -147,8 +147,9 @@ CHILD_MAIN(computes_without_more_threads) {
   });
 }
 
-// Who was stopped in the middle of something may hold a lock that the making of a thread needs, so
-// it goes on whether a thread comes or not: also if somebody is first who needs that one.
+// A goroutine that was stopped in the middle of something may hold a lock that the making of a
+// thread needs. So it goes on whether a thread comes or not, even if a goroutine that needs the new
+// thread is first in line.
 TEST(faults, those_who_have_threads_of_their_own_take_turns_when_there_are_no_others) {
   const auto child =
       run_child("computes_without_more_threads", {{"ASAN_OPTIONS", "detect_leaks=0"}});
@@ -165,7 +166,7 @@ class thread_limit {
   // False if this process cannot be limited so.
   bool prepare() const {
     if (cgroup_ != nullptr) return write("cgroup.procs", std::to_string(getpid()));
-    // The superuser has no limit; another user, of whom there is nobody else, has.
+    // The superuser has no limit. Another user has one, and no other process runs as that user.
     return getuid() != 0 || setresuid(some_user, some_user, some_user) == 0;
   }
   bool set() const {
@@ -258,7 +259,7 @@ TEST(faults, a_limit_of_threads_is_survived_and_its_end_noticed) {
     const sley_test::cgroup& own = cgroups[locks ? 1 : 0];
     if (!own.path().empty()) all.push_back({name, {{"SLEY_TEST_CGROUP", own.path()}}});
   }
-  // At the same time, for they take some.
+  // All at the same time, because each takes a while.
   std::vector<std::thread> threads;
   for (limited& one : all) {
     threads.emplace_back([&one] { one.child = run_child(one.name, one.environment); });
@@ -301,8 +302,8 @@ struct crowd {
   std::atomic<int> ended{0};
 };
 
-// Starts goroutines that wait for each other until there are enough, or no memory for more. Those
-// that get no stack wait for one, which comes when the others end.
+// Starts goroutines that wait for each other until there are enough, or no memory for more. A
+// goroutine that gets no stack waits for one, which comes when the others end.
 void gather(crowd& c, int wanted) {
   std::atomic<int> begun{0};
   try {
@@ -336,7 +337,7 @@ CHILD_MAIN(runs_out_of_memory) {
     if (!limit_address_space(address_space_in_use() + (4 << 20))) return skipped;
     gather(during, 200'000);
     if (during.started < 200 || during.ended != during.started) return 4;
-    // What the first ones used is there for others.
+    // The memory of the first goroutines serves the next ones.
     gather(again, during.started / 2);
     if (again.refused || again.ended != during.started / 2) return 5;
     if (!limit_address_space(RLIM_INFINITY)) return 6;

@@ -1,5 +1,6 @@
 // Misuse that Go calls fatal: it cannot be recovered from, so the process ends and says why. H5 of
-// the list of Go's tests (TestMutexMisuse), and what is destroyed while somebody needs it.
+// the list of Go's tests (TestMutexMisuse), and objects that are destroyed while a goroutine needs
+// them.
 #include "support/child.hpp"
 #include "support/harness.hpp"
 
@@ -138,7 +139,7 @@ TEST(misuse, destroying_a_condition_variable_that_is_waited_for_is_fatal) {
 
 namespace {
 
-// A program that ends while goroutines hold or wait for what its static objects are.
+// A program that ends while goroutines hold its static objects or wait for them.
 struct shared_things {
   sley::mutex m;
   sley::recursive_mutex recursive;
@@ -294,7 +295,7 @@ CHILD_MAIN(unlocks_a_mutex_of_a_thread) {
   return unlock_elsewhere(m);
 }
 
-// What is handed over belongs to who has it now.
+// A mutex that was handed over belongs to its new holder.
 CHILD_MAIN(unlocks_a_mutex_that_it_has_handed_over) {
   return sley::run([] {
     sley::mutex m;

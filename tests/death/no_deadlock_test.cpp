@@ -1,6 +1,5 @@
-// As long as anything can still run, however late, nobody is told of a deadlock: timers, goroutines
-// in calls that block, foreign threads. The children are quiet for longer than the detector may
-// take.
+// As long as anything can still run, however late, no deadlock is reported: timers, goroutines in
+// calls that block, foreign threads. The children are quiet for longer than the detector may take.
 #include "support/child.hpp"
 #include "support/harness.hpp"
 #include "support/threads.hpp"
@@ -40,7 +39,7 @@ int wait_for(Start start) {
   });
 }
 
-// Main waits for what never comes, until a signal ends the process after a quiet time.
+// Main waits for a value that never comes, until a signal ends the process after a quiet time.
 template <class Wait>
 int wait_for_a_signal(Wait wait) {
   constexpr unsigned quiet_seconds = 3;
@@ -176,7 +175,7 @@ CHILD_MAIN(goroutines_wait_after_the_run) {
   sleep_in_the_kernel(quiet);
   return status;
 }
-// E14, TestNetpollDeadlock: the poller has been started for what has failed.
+// E14, TestNetpollDeadlock: the poller has been started for a dial that failed.
 CHILD_MAIN(ends_after_a_failed_dial) {
   try {
     sley::net::tcp_stream::connect("127.0.0.1:1");
@@ -209,7 +208,7 @@ CHILD_MAIN(waits_for_a_timer_of_the_longest) {
   return wait_for_a_signal([] { sley::after(std::chrono::hours::max()).receive(); });
 }
 
-// All at the same time, for each is quiet for long.
+// All at the same time, because each is quiet for long.
 TEST(no_deadlock, is_seen_where_something_still_can_run) {
   if (sley_test::under_tsan) GTEST_SKIP() << "there is no detector";
   std::vector<std::string> names = {"waits_for_a_function_timer",

@@ -116,7 +116,7 @@ TEST(sigquit, shows_every_goroutine_its_state_and_its_stack) {
   expect_frame(find(shown, "g-locked"), "parks_here");
   EXPECT_TRUE(matches(find(shown, "g-blocking").state, "syscall|blocking")) << child;
   expect_frame(find(shown, "g-blocking"), "blocks_here", "sigquit_test.cpp");
-  // Its thread sleeps in the kernel, which nobody told the runtime.
+  // Its thread sleeps in the kernel, and the runtime was not told.
   EXPECT_TRUE(matches(find(shown, "g-quiet").state, "running|syscall|blocking")) << child;
   expect_frame(find(shown, "g-quiet"), "sleeps_here", "sigquit_test.cpp");
   // It may be between two of its time slices.
@@ -154,7 +154,7 @@ struct named_wait {
 constexpr named_wait waits_in_minutes[] = {
     {"g-now", 0min}, {"g-one", 1min}, {"g-five", 5min}, {"g-day", 24h}};
 
-// As if it had parked so much earlier.
+// As if it had parked that much earlier.
 void backdate(const void* goroutine, std::chrono::seconds time) {
   auto& since_s = static_cast<sley::rt::goroutine*>(const_cast<void*>(goroutine))->parked_s;
   since_s.store_relaxed(since_s.load_relaxed() - static_cast<std::uint32_t>(time.count()));
@@ -180,7 +180,7 @@ CHILD_MAIN(has_waited_for_minutes) {
   });
 }
 
-// E17: minutes from the first one on, for who waits and for nobody else.
+// E17: minutes from the first one on, for goroutines that wait and for no others.
 TEST(sigquit, says_for_how_many_minutes_a_goroutine_has_waited) {
   const auto child = run_child("has_waited_for_minutes");
   expect_quit(child);
@@ -204,7 +204,7 @@ CHILD_MAIN(counts_goroutines) {
         parks_here(never);
       });
     }
-    // Those that have done their last visible thing still have to end.
+    // Goroutines that have done their last visible thing still have to end.
     (void)sley_test::eventually(
         [] { return begun == 50 && sley::runtime::num_goroutines() == 51; });
     std::printf("%zu\n", sley::runtime::num_goroutines());

@@ -51,7 +51,7 @@ void expect_report(const sley_test::child_result& child, long asked_kib) {
   EXPECT_TRUE(sley_test::contains_match(child.err, "goroutine [0-9]+.*stack overflow")) << child;
   EXPECT_NE(child.err.find("go_options::stack_size"), std::string::npos)
       << "says what to do: " << child;
-  // What was asked for, and a few pages for placing and guarding it.
+  // The requested size, and a few pages for placing and guarding it.
   const auto shown = sley_test::groups_of(child.err, "reservation is ([0-9]+) KiB");
   ASSERT_FALSE(shown.empty()) << child;
   EXPECT_GE(std::stol(shown[1]), asked_kib) << child;
@@ -77,7 +77,7 @@ TEST(stack_overflow, is_reported_with_the_goroutine_and_its_reservation) {
 }
 
 // E13: Go's words and ends. Which goroutine, how much it had and what to set, where it was; then
-// everybody's stacks, its own first.
+// the stacks of all goroutines, its own first.
 TEST(stack_overflow, says_all_there_is_to_know_in_one_line_and_shows_all_goroutines) {
   if (under_sanitizer) GTEST_SKIP() << "the sanitizers report it themselves";
   const auto child = run_child("recurses");
@@ -122,8 +122,8 @@ TEST(stack_overflow, on_whatever_thread_is_reported) {
   expect_report(run_child("recurses_after_parking"), default_kib());
 }
 
-// A frame larger than the guard may miss it; what must not happen is that it goes on in a
-// neighbour's stack. (Programs that have such frames are compiled with -fstack-clash-protection.)
+// A frame larger than the guard may miss it, but must not go on in a neighbour's stack. (Programs
+// that have such frames are compiled with -fstack-clash-protection.)
 CHILD_MAIN(has_a_huge_frame) {
   return wait_for_the_end({}, [] { std::_Exit(jump_over_the_guard() == 1 ? 3 : 4); });
 }

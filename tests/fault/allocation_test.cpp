@@ -1,8 +1,8 @@
 // Memory that runs out at any place: each scenario is run again and again, and the k-th call of
 // operator new in it fails, for k = 1, 2, ... until it comes to its end without a failure. Each
-// time std::bad_alloc (or std::errc::not_enough_memory) comes out to who made the call, nothing
-// that was allocated is lost, no goroutine stays behind, and the same scenario runs through right
-// after it: so no lock was left held and nothing half done.
+// time std::bad_alloc (or std::errc::not_enough_memory) reaches the caller, no allocated memory is
+// lost, no goroutine stays behind, and the same scenario runs through right after it: so no lock
+// was left held and nothing half done.
 #include "support/connections.hpp"
 #include "support/harness.hpp"
 #include "support/memory.hpp"
@@ -360,7 +360,7 @@ GO_TEST(allocation_failures, of_signals) {
   });
 }
 
-// A signal that nobody has come to be notified of keeps its meaning, which is to be ignored here.
+// A signal keeps its meaning while the notification for it fails. Here the signal is ignored.
 GO_TEST(allocation_failures, of_a_notification_change_nothing) {
   sley::os::ignore_signal(SIGUSR1);
   const chan<int> came(100);

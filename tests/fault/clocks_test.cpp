@@ -1,7 +1,7 @@
 // Clocks that jump, and processes that are stopped. All times of the library are of
-// CLOCK_MONOTONIC, which somebody who sets the clock does not move: here CLOCK_REALTIME jumps by
-// years at each look. A stopped process misses what was due; when it goes on, each timer fires, and
-// tickers do not make up for what they have missed.
+// CLOCK_MONOTONIC, which does not move when the clock is set: here CLOCK_REALTIME jumps by years at
+// each look. A stopped process misses timers that are due. When it goes on, each timer fires, and
+// tickers do not make up for the ticks that they have missed.
 #include "support/child.hpp"
 #include "support/connections.hpp"
 #include "support/harness.hpp"
@@ -35,7 +35,7 @@ std::atomic<std::uint64_t> looks{0};
 
 }  // namespace
 
-// Instead of libc's, for the library, for libstdc++ and for this program.
+// Replaces libc's, for the library, for libstdc++ and for this program.
 extern "C" int clock_gettime(clockid_t clock, timespec* time) noexcept {
   const long result = ::syscall(SYS_clock_gettime, clock, time);
   constexpr std::int64_t year = 365 * 24 * 3600;

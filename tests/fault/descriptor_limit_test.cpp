@@ -1,6 +1,6 @@
 // A program that lowers RLIMIT_NOFILE once all is open, as sandboxes and daemons do: what is open
-// works, goroutines are woken as before, and waiting costs no CPU. And one that closes descriptors
-// of the library's learns what it has done.
+// works, goroutines are woken as before, and waiting costs no CPU. A program that closes
+// descriptors of the library's is told so.
 #include "support/child.hpp"
 #include "support/connections.hpp"
 #include "support/harness.hpp"

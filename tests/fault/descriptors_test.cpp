@@ -43,7 +43,8 @@ using namespace std::chrono_literals;
 
 namespace {
 
-// So many numbers are left while it lives; all that are free below the highest in use are taken.
+// Leaves `left` descriptor numbers while it lives: all free numbers below the highest one in use
+// are taken.
 class few_descriptors {
  public:
   explicit few_descriptors(int left) {
@@ -189,7 +190,7 @@ GO_TEST(descriptors, whose_numbers_are_used_again_get_nothing_of_their_predecess
   EXPECT_TRUE(sley_test::eventually([&] { return open_descriptors() <= before; }));
 }
 
-// The same for those who wait for a connection, or for their own.
+// The same for goroutines that accept a connection or make one.
 GO_TEST(descriptors, of_listeners_are_closed_under_accept_and_connect) {
   wait_group all;
   for (int g = 0; g < 4; ++g) {

@@ -1,5 +1,6 @@
 // System calls that signals interrupt, connections that break in the middle of a call, and errors
-// of accept(2): what can't be had from a kernel at the right moment is answered in its stead.
+// of accept(2). The test answers in the kernel's stead, because a kernel cannot be made to fail at
+// the right moment.
 #include "support/connections.hpp"
 #include "support/harness.hpp"
 #include "support/scripted_calls.hpp"

@@ -1,6 +1,6 @@
-// No more memory from the system: mmap(2) is refused while the program runs. What needs more says
-// so by std::bad_alloc or an error, what has memory goes on, and all is as before once there is
-// some. What the sanitizers map for themselves would fail as well.
+// No more memory from the system: mmap(2) is refused while the program runs. A call that needs more
+// fails with std::bad_alloc or an error, a goroutine that has memory goes on, and all is as before
+// once memory can be had. The mappings of the sanitizers would fail as well.
 #include "support/connections.hpp"
 #include "support/harness.hpp"
 #include "support/scripted_calls.hpp"
@@ -37,13 +37,13 @@ std::atomic<bool> is_short{false};
 // Further arenas of malloc are mapped as the runtime's memory is.
 const bool has_one_arena = ::mallopt(M_ARENA_MAX, 1) != 0;
 
-// The mappings of the runtime; those of malloc and of threads look otherwise.
+// The mappings of the runtime; the mappings of malloc and of threads look otherwise.
 constexpr sley_test::call_pattern runtime_mmap = {
     .number = SYS_mmap, .argument = 3, .bits = MAP_NORESERVE | MAP_STACK, .value = MAP_NORESERVE};
 
 long answer_mmap(const system_call& call) { return is_short ? -ENOMEM : call.pass_on(); }
 
-// What f, called again and again, reports at last while there is no more memory.
+// Calls f again and again while there is no more memory. True: f has reported that at last.
 template <class F>
 bool runs_out(int at_most, F f) {
   is_short = true;

@@ -1,6 +1,6 @@
-// What ends a time slice is one preemption, and at most one signal, whatever waits. To preempt a
-// goroutine again and again, and for nothing, would cost it its CPU. Here what waits is a timer
-// that is due: it belongs to one processor, and goroutines compute on all of them.
+// One preemption ends a time slice, and takes at most one signal, whatever waits. To preempt a
+// goroutine again and again, and for nothing, would cost it its CPU. Here a due timer waits: it
+// belongs to one processor, and goroutines compute on all of them.
 #include "support/harness.hpp"
 #include "support/scripted_calls.hpp"
 

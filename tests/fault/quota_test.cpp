@@ -1,6 +1,5 @@
 // The CPU quota of a cgroup changes while the process works: the number of processors follows, and
-// nothing that runs is lost. So that the quota is what limits, the kernel is made to tell of 64
-// CPUs.
+// nothing that runs is lost. The kernel is made to tell of 64 CPUs, so that the quota is the limit.
 #include "support/cgroup.hpp"
 #include "support/child.hpp"
 #include "support/harness.hpp"
@@ -139,8 +138,8 @@ int come_and_go() {
 
 }  // namespace
 
-// Ten times as much as there is, but never more than half of it at once: what has ended has left
-// its memory to those that come.
+// Needs ten times as much memory as the limit in all, but never more than half of it at once:
+// goroutines that have ended leave their memory to later ones.
 CHILD_MAIN(lives_under_pressure) {
   const char* cgroup = std::getenv("SLEY_TEST_CGROUP");
   if (cgroup == nullptr) return 98;

@@ -1,5 +1,6 @@
-// Sandboxes that refuse what the library asks for: it does without, or says what it lacks. What is
-// refused from the first instruction on and has a way around stands in death/fallback_test.cpp.
+// Sandboxes that refuse system calls of the library: it does without, or says what it lacks. Calls
+// that are refused from the first instruction on, and have a way around, are in
+// death/fallback_test.cpp.
 #include "support/child.hpp"
 #include "support/harness.hpp"
 #include "support/refuse.hpp"
@@ -67,7 +68,7 @@ CHILD_MAIN(works_without_advice) {
                         .bits = ~0U,
                         .value = PR_SET_TIMERSLACK}});
 }
-// What is given back stays then.
+// Memory that is given back stays then.
 CHILD_MAIN(works_without_madvise) { return work_without({{SYS_madvise, EINVAL}}); }
 CHILD_MAIN(works_without_affinity) { return work_without({{SYS_sched_getaffinity, EPERM}}); }
 

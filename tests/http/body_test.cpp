@@ -1,4 +1,4 @@
-// What a body_reader makes of the reads of whoever implements it.
+// What a body_reader makes of the reads of the class that implements it.
 #include "support/harness.hpp"
 
 #include <sley/http.hpp>
@@ -41,7 +41,7 @@ class plenty final : public sley::http::body_reader {
 
 }  // namespace
 
-// The room grows with what has come.
+// The room grows with the bytes that have come.
 GO_TEST(body, all_of_a_long_body_takes_few_reads) {
   constexpr std::size_t size = 4 << 20;
   for (const bool has_length : {false, true}) {

@@ -53,7 +53,7 @@ std::string body_for(const std::string& answer) {
 
 }  // namespace
 
-// ---- what is understood ----
+// ---- answers that are understood ----
 
 GO_TEST(client_peer, reads_bodies_up_to_the_end_of_the_connection) {
   EXPECT_EQ(body_for("HTTP/1.1 200 OK\r\n\r\nall of it"), "all of it");
@@ -76,7 +76,7 @@ GO_TEST(client_peer, takes_a_status_without_a_phrase) {
   EXPECT_EQ(body_for("HTTP/1.1 200 \r\nContent-Length: 1\r\n\r\nx"), "x");
 }
 
-// ---- what is refused ----
+// ---- answers that are refused ----
 
 GO_TEST(client_peer, refuses_malformed_heads) {
   for (const char* answer : {

@@ -37,7 +37,7 @@ bool has(const std::string& text, std::string_view part) {
   return text.find(part) != std::string::npos;
 }
 
-// A source of so many bytes.
+// A source of `left` bytes.
 auto bytes(std::size_t left) {
   return [left](std::span<std::byte> buffer) mutable {
     const std::size_t n = std::min(buffer.size(), left);
@@ -273,7 +273,7 @@ GO_TEST(client, follows_redirects_as_go_does) {
     EXPECT_EQ(has(text, "Content-Type"), keeps) << text;
   }
   EXPECT_EQ(c.send({.method = "HEAD", .url = url_of(web, "/to/302")}).status(), 200);
-  // What was sent from a source is gone.
+  // A body from a source is gone once it was sent, so it cannot be sent again.
   EXPECT_EQ(c.post(url_of(web, "/to/307"), "", bytes(1)).status(), 307);
   EXPECT_EQ(c.get(url_of(web, "/nowhere")).status(), 302);
 }

@@ -1,5 +1,5 @@
-// compress(): who gets gzip, what the header says then, and what is left as it is. What was packed
-// is unpacked by the client, which http.decompression tests with bytes of gzip(1).
+// compress(): which clients get gzip, what the header says then, and which answers are left as they
+// are. The client unpacks compressed answers, which http.decompression tests with bytes of gzip(1).
 #include "support/web.hpp"
 
 #include <filesystem>
@@ -53,7 +53,7 @@ std::string url_of(const running_server& web) { return "http://" + web.address +
 
 }  // namespace
 
-// ---- who gets it ----
+// ---- which requests get it ----
 
 GO_TEST(compression, goes_to_those_who_prefer_it) {
   const running_server web(compressed(send_text));

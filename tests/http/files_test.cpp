@@ -26,7 +26,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A folder with a few files, and one beside it that nobody must see.
+// A folder with a few files, and one beside it that no client must see.
 class folders {
  public:
   folders() {

@@ -1,4 +1,4 @@
-// Which handler a request gets. The rules are those of Go's http.ServeMux (1.22), but for a final
+// Which handler a request gets. The rules come from Go's http.ServeMux (1.22), but for a final
 // slash.
 #include "support/web.hpp"
 

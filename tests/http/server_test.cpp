@@ -221,7 +221,7 @@ GO_TEST(server, asks_for_the_body_when_it_is_read) {
   EXPECT_EQ(status_of(read_head(s)), 200);
   EXPECT_EQ(read_exactly(s, 3), "abc");
 
-  // Nobody reads it: no "100 Continue", and no guess whether the body comes.
+  // The handler does not read it: no "100 Continue", and no guess whether the body comes.
   const auto t = web.connect();
   t.write_all(
       bytes_of("POST /other HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\n"

@@ -201,8 +201,8 @@ GO_TEST(websocket, closes_on_peers_that_break_the_protocol) {
   }
 }
 
-// What the peer still sends is thrown away for a while: a connection that is closed with unread
-// bytes in it is reset, and the peer may lose the code.
+// Bytes that the peer still sends are thrown away for a while: a connection that is closed with
+// unread bytes in it is reset, and the peer may lose the code.
 GO_TEST(websocket, the_code_arrives_at_a_peer_that_still_sends) {
   const running_server web(echo, {.on_error = [](const request*, std::exception_ptr) {}});
   const std::string rest = frame(binary_frame, std::string(8 << 20, 'x'));

@@ -1,9 +1,10 @@
-// The border between user code and the runtime: a thread crosses it with its processor, while
-// others outside want to take that away, or claim it from an announced call. The verbs are those of
+// The border between user code and the runtime: a thread crosses it with its processor, while other
+// threads take the processor away or claim it from an announced call. The verbs come from
 // src/runtime/enter.cpp, blocking.cpp, preempt.cpp, retake.cpp and hand_off.cpp, cut down to what
 // touches the border and what it protects.
 //
-// Nobody closes a border where barriers are equal: the scenarios with close() have one-sided ones.
+// No thread closes a border where barriers are equal: the scenarios with close() have one-sided
+// ones.
 #include "parts/border.hpp"
 
 #include "model/locks.hpp"
@@ -19,10 +20,10 @@ template <class Derived, unsigned Threads>
 struct border_suite : model::locking_suite<Derived, Threads> {
   border edge;                             // of the one machine
   detail::plain<bool> has_p{true};         // machine::p; the processor is the only one
-  detail::plain<int> uses;                 // the processor's fields, for who holds it
+  detail::plain<int> uses;                 // the processor's fields, used by its holder
   detail::plain<std::uint32_t> announced;  // the number of the machine's last announced call
   detail::lock lock;                       // the scheduler's
-  detail::plain<bool> is_idle;             // under it: nobody has the processor
+  detail::plain<bool> is_idle;             // under it: no thread has the processor
 
   // Others may have run since the caller has found out that it may.
   void use() {
@@ -71,7 +72,7 @@ struct border_suite : model::locking_suite<Derived, Threads> {
 
   // ---- outside ----
 
-  // For who keeps the thread out. True: the processor is in the caller's hand.
+  // The caller keeps the thread out. True: the processor is in the caller's hand.
   bool take_p() {
     if (!has_p.get()) return false;
     has_p.set(false);
@@ -116,8 +117,8 @@ struct closing_suite : border_suite<Derived, Threads> {
   static constexpr bool has_barriers = false;
 };
 
-// OW-1, OW-2. Whoever uses the processor sees what was done to it before. The outsider goes away
-// again if it has been used already.
+// OW-1, OW-2. A thread that uses the processor sees all earlier changes to it. The outsider goes
+// away again if the processor has been used already.
 struct take_races_with_enter : closing_suite<take_races_with_enter, 2> {
   static constexpr const char* name = "take_races_with_enter";
   static constexpr int bound = 5;
@@ -166,7 +167,7 @@ struct claim_races_with_end_of_call : border_suite<claim_races_with_end_of_call,
   }
 };
 
-// Who has claimed and does not take leaves all as it was: the call may be claimed again.
+// A claim without a take leaves all as it was: the call may be claimed again.
 struct a_claim_is_given_back : border_suite<a_claim_is_given_back, 2> {
   static constexpr const char* name = "a_claim_is_given_back";
   static constexpr int bound = 5;
@@ -262,7 +263,7 @@ struct a_signal_comes_in_a_call : border_suite<a_signal_comes_in_a_call, 2> {
   }
 };
 
-// AT-1. Two ask for attention; the thread lowers the flags and looks what they are about.
+// AT-1. Two outsiders ask for attention. The thread lowers the flags and looks what they are about.
 struct attention_is_not_missed : border_suite<attention_is_not_missed, 3> {
   static constexpr const char* name = "attention_is_not_missed";
   static constexpr int bound = 6;
@@ -293,7 +294,7 @@ struct attention_is_not_missed : border_suite<attention_is_not_missed, 3> {
     seen |= lowered;
   }
 
-  // What it has not seen it will find raised the next time.
+  // A flag that the thread has not seen stays raised for the next time.
   void after() { RL_ASSERT((seen ^ edge.attention()) == (border::stop | border::preempt)); }
 };
 

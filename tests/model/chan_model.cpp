@@ -1,5 +1,6 @@
-// Channels: the files of src/sync themselves. Looks without the lock are of one moment, and who
-// frees a channel has seen what was done with it. (Close against select: spin/close_select.pml.)
+// Channels: the files of src/sync themselves. A look without the lock is of one moment, and the
+// thread that frees a channel has seen all uses of it. (Close against select:
+// spin/close_select.pml.)
 #include "model/goroutines.hpp"
 
 #include <sley/select.hpp>
@@ -18,8 +19,8 @@ namespace {
 using detail::chan_ref;
 using detail::element_type_of;
 
-// RF-1. Who frees the channel, and destroys what is in it, has seen all that was done through the
-// other handles.
+// RF-1. The thread that frees the channel, and destroys its values, has seen all that was done
+// through the other handles.
 struct the_last_handle_frees_it : model::goroutine_suite<the_last_handle_frees_it, 3> {
   static constexpr const char* name = "the_last_handle_frees_it";
   static constexpr int bound = 3;
@@ -54,7 +55,7 @@ struct the_last_handle_frees_it : model::goroutine_suite<the_last_handle_frees_i
   void after() { RL_ASSERT(destroyed == 1); }
 };
 
-// The same for who holds two references and gives up one before the other.
+// The same for a thread that holds two references and gives up one before the other.
 struct two_references_of_one : model::goroutine_suite<two_references_of_one, 2> {
   static constexpr const char* name = "two_references_of_one";
   static constexpr int bound = 3;
@@ -74,8 +75,9 @@ struct two_references_of_one : model::goroutine_suite<two_references_of_one, 2> 
   void after() { RL_ASSERT(freed == 1); }
 };
 
-// CH-4. A channel with one value is closed by the one who then takes it: who looks without the lock
-// and finds it empty finds it closed, and never open and empty. Go's TestNonblockRecvRace.
+// CH-4. A thread closes a channel with one value and then takes the value. A look without the lock
+// that finds the channel empty finds it closed too, and never open and empty. Go's
+// TestNonblockRecvRace.
 struct empty_and_open_are_of_one_moment
     : model::goroutine_suite<empty_and_open_are_of_one_moment, 2> {
   static constexpr const char* name = "empty_and_open_are_of_one_moment";
@@ -104,7 +106,7 @@ struct empty_and_open_are_of_one_moment
   void after() { c = chan_ref(); }
 };
 
-// CH-4. The same where it is not a value that waits but a sender, whom the close takes out.
+// CH-4. The same where a sender waits instead of a value, and the close takes the sender out.
 struct a_queue_is_empty_after_the_close
     : model::goroutine_suite<a_queue_is_empty_after_the_close, 2> {
   static constexpr const char* name = "a_queue_is_empty_after_the_close";
@@ -140,7 +142,8 @@ struct a_queue_is_empty_after_the_close
   }
 };
 
-// CH-4. What was done before a close is seen by who finds it closed without the lock.
+// CH-4. A thread that finds the channel closed without the lock sees all that was done before the
+// close.
 struct who_sees_it_closed_sees_what_was_before
     : model::goroutine_suite<who_sees_it_closed_sees_what_was_before, 2> {
   static constexpr const char* name = "who_sees_it_closed_sees_what_was_before";

@@ -1,5 +1,5 @@
-// Contexts: the files of src/sync themselves. A context ends once, who finds it ended finds all
-// that was done before, and a node goes when nobody holds it or walks over it.
+// Contexts: the files of src/sync themselves. A context ends once. A thread that finds it ended
+// sees all that was done before. A node goes when no thread holds it or walks over it.
 #include "model/goroutines.hpp"
 
 #include "sync/chan.cpp"
@@ -12,7 +12,7 @@ using namespace sley;
 
 namespace {
 
-// What a goroutine that is started looks at before it runs; it runs at once.
+// State that a started goroutine looks at before it runs. The goroutine runs at once.
 detail::plain<int>* looked_at_first = nullptr;
 
 }  // namespace
@@ -22,7 +22,7 @@ void sley::detail::spawn(const task_type& type, void* callable, const go_options
   type.run(callable);
 }
 
-// What no scenario comes to.
+// Functions that no scenario reaches.
 void sley::sync::destroy(channel_timer*) noexcept {}
 std::int64_t sley::detail::deadline_after(std::int64_t) noexcept { return no_deadline; }
 void sley::this_goroutine::lock_os_thread() {}
@@ -32,8 +32,8 @@ namespace {
 
 using detail::ending_node;
 
-// A node that says what happens to it. What it leaves is neither a valid atomic nor a valid
-// pointer.
+// A node that says what happens to it. The bytes that it leaves are neither a valid atomic nor a
+// valid pointer.
 struct watched_node final : ending_node {
   struct log {
     detail::plain<int> ends;
@@ -68,7 +68,7 @@ struct context_suite : model::goroutine_suite<Derived, Threads> {
   }
 };
 
-// CX-1. Who frees a node has seen all that was done by way of the other handles.
+// CX-1. The thread that frees a node has seen all that was done through the other handles.
 struct the_last_handle_frees_it : context_suite<the_last_handle_frees_it, 3> {
   static constexpr const char* name = "the_last_handle_frees_it";
   static constexpr int bound = 3;
@@ -111,7 +111,8 @@ struct a_stop_leaves_it_to_another : context_suite<a_stop_leaves_it_to_another, 
   }
 };
 
-// CX-2. Who finds it ended sees what was done before that, and the channel closed.
+// CX-2. A thread that finds the context ended sees all that was done before, and the channel
+// closed.
 struct an_error_comes_with_all_else : context_suite<an_error_comes_with_all_else, 2> {
   static constexpr const char* name = "an_error_comes_with_all_else";
   static constexpr int bound = 3;
@@ -140,7 +141,7 @@ struct an_error_comes_with_all_else : context_suite<an_error_comes_with_all_else
   }
 };
 
-// CX-3. The channel is made once; who finds it made sees what was done before.
+// CX-3. The channel is made once. A thread that finds it made sees all that was done before.
 struct the_channel_is_made_once : context_suite<the_channel_is_made_once, 2> {
   static constexpr const char* name = "the_channel_is_made_once";
   static constexpr int bound = 3;

@@ -1,5 +1,5 @@
-// For models of what is in src/sync: its files themselves, on a runtime whose goroutines are the
-// threads of the model (stand_ins). The lists of waiters are those of src/sync/wait_list.cpp.
+// For models of src/sync: they run its files themselves, on a runtime whose goroutines are the
+// threads of the model (stand_ins). The lists of waiters come from src/sync/wait_list.cpp.
 #pragma once
 
 #include "model/locks.hpp"

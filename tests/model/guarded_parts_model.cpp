@@ -1,5 +1,5 @@
 // The parts that are data behind a lock: global_queue and permanent_memory, the files themselves.
-// What goes through them is seen, and nothing is lost, doubled or given out twice.
+// All that goes through them is seen, and nothing is lost, doubled or given out twice.
 #include "model/locks.hpp"
 
 #include "parts/global_queue.hpp"
@@ -17,7 +17,8 @@ struct element {
 
 using queue = parts::global_queue<element, &element::next>;
 
-// One brings two at once and another one; a third takes a share and then what is left.
+// One thread brings two elements at once, and another thread brings one. A third takes a share and
+// then the rest.
 struct what_is_queued_is_taken_once : model::locking_suite<what_is_queued_is_taken_once, 3> {
   static constexpr const char* name = "what_is_queued_is_taken_once";
 
@@ -55,7 +56,8 @@ struct what_is_queued_is_taken_once : model::locking_suite<what_is_queued_is_tak
   }
 };
 
-// Who finds the queue empty after a barrier has not overlooked what was queued before one (WG-1).
+// A thread that finds the queue empty after a barrier has overlooked no element that was queued
+// before one (WG-1).
 struct an_empty_queue_has_nothing : model::locking_suite<an_empty_queue_has_nothing, 2> {
   static constexpr const char* name = "an_empty_queue_has_nothing";
   static constexpr int bound = 3;

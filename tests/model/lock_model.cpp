@@ -1,5 +1,5 @@
-// The runtime's lock: one holder at a time, who sees what the one before did; nobody sleeps beside
-// a free lock; and whoever holds it may be the last to use it.
+// The runtime's lock: there is one holder at a time, and it sees what the holder before it did. No
+// thread sleeps beside a free lock. A holder may be the last to use it, and free it.
 #include "model/locks.hpp"
 
 using namespace sley;
@@ -46,7 +46,7 @@ struct every_sleeper_is_woken : model::locking_suite<every_sleeper_is_woken, 3> 
   }
 };
 
-// LK-4. As where a wait group lives on the stack of the one that waits for it.
+// LK-4. As where a wait group lives on the stack of the goroutine that waits for it.
 struct the_last_holder_may_free_it : model::locking_suite<the_last_holder_may_free_it, 2> {
   static constexpr const char* name = "the_last_holder_may_free_it";
   static constexpr int bound = 4;

@@ -1,4 +1,4 @@
-// For models of what uses the runtime's lock: its slow way, and the table of sleepers that it
+// For models of code that uses the runtime's lock: its slow way, and the table of sleepers that it
 // needs.
 #pragma once
 

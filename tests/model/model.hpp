@@ -1,4 +1,4 @@
-// What the models share. A model is a program that runs one part of sley under relacy, which tries
+// Shared by all models. A model is a program that runs one part of sley under relacy, which tries
 // the schedules of its threads and, at each atomic load, the older values that the load's order
 // permits.
 //
@@ -12,7 +12,7 @@
 // see mutated_label in <sley/detail/atomic.hpp>. Some leave out a step instead, or do it too early.
 //
 // A scenario is a suite (below) with a name, and with other bounds if the usual ones make it too
-// large or too small. It runs with random schedules and with all those of a bounded number of
+// large or too small. It runs with random schedules and with all schedules of a bounded number of
 // forced context switches; with both kinds of barriers, if it has any.
 #pragma once
 
@@ -76,8 +76,8 @@ inline bool is_left_out(const char* step) {
   return detail::mutation_of(step, "") != detail::mutation::none;
 }
 
-// Memory of an execution. What is left by destroy() is neither a valid atomic nor a valid pointer,
-// so a use after it fails or crashes.
+// Memory of an execution. The bytes that destroy() leaves are neither a valid atomic nor a valid
+// pointer, so a use after it fails or crashes.
 template <class T>
 T* make() {
   return ::new (rl::ctx().alloc(sizeof(T), false, $)) T;
@@ -118,7 +118,7 @@ class kept_output : std::streambuf {
   std::ostream stream_{this};
 };
 
-// What must make a scenario fail: the one of that name, or any if it has none.
+// A mutation that must make a scenario fail: the one of that name, or any if it names none.
 struct mutant {
   const char* mutation;
   const char* scenario = nullptr;

@@ -37,7 +37,7 @@ struct counting_suite : mutex_suite<Derived, Threads> {
   }
 };
 
-// MX-1, MX-2. All get it, one at a time; nobody is left behind.
+// MX-1, MX-2. All threads get the mutex, one at a time, and none is left behind.
 struct one_holder_at_a_time : counting_suite<one_holder_at_a_time, 3> {
   static constexpr const char* name = "one_holder_at_a_time";
 
@@ -49,8 +49,8 @@ struct one_holder_at_a_time : counting_suite<one_holder_at_a_time, 3> {
   void after() { RL_ASSERT(inside.get() == 3 && guard.try_lock()); }
 };
 
-// The same where a waiter may have waited for too long: then the lock is handed to it, and to those
-// behind it, until one has waited for less.
+// The same where a waiter may have waited for too long: then the lock is handed to it, and to the
+// waiters behind it, until one has waited for less.
 struct a_starving_waiter_gets_it : counting_suite<a_starving_waiter_gets_it, 3> {
   static constexpr const char* name = "a_starving_waiter_gets_it";
   static constexpr std::int64_t clock_step_ns = starving_ns;
@@ -65,7 +65,7 @@ struct a_starving_waiter_gets_it : counting_suite<a_starving_waiter_gets_it, 3> 
   void after() { RL_ASSERT(inside.get() == 4 && guard.try_lock()); }
 };
 
-// Who spins says so, and is then the one who is on the way.
+// A spinning thread says so. An unlock then wakes no waiter, because the spinner is on the way.
 struct a_spinner_is_on_the_way : counting_suite<a_spinner_is_on_the_way, 3> {
   static constexpr const char* name = "a_spinner_is_on_the_way";
   static constexpr bool spins = true;
@@ -78,7 +78,7 @@ struct a_spinner_is_on_the_way : counting_suite<a_spinner_is_on_the_way, 3> {
   void after() { RL_ASSERT(inside.get() == 3 && guard.try_lock()); }
 };
 
-// The lock is not lost on one whose time is up, whether it waits, is woken or is told.
+// The lock is not lost on a waiter whose time is up, whether it waits, is woken or is told.
 struct one_gives_up : counting_suite<one_gives_up, 4> {
   static constexpr const char* name = "one_gives_up";
   static constexpr int bound = 1;
@@ -98,7 +98,7 @@ struct one_gives_up : counting_suite<one_gives_up, 4> {
   void after() { RL_ASSERT(inside.get() >= 2 && guard.try_lock()); }
 };
 
-// Who finds that it is the last to need it may destroy it.
+// The holder that finds itself the last to need the mutex may destroy it.
 struct the_last_holder_may_free_it : mutex_suite<the_last_holder_may_free_it, 2> {
   static constexpr const char* name = "the_last_holder_may_free_it";
   static constexpr int bound = 3;

@@ -1,5 +1,5 @@
-// The next slot: what the owner puts there is taken once, by the owner or by a thief, and whoever
-// takes it sees what was done to it before.
+// The next slot: an element that the owner puts there is taken once, by the owner or by a thief,
+// and its taker sees all that was done to it before.
 #include "parts/next_slot.hpp"
 
 #include "model/model.hpp"
@@ -18,7 +18,7 @@ void take(element* e) {
 }
 
 // The owner puts two elements, the second in place of the first if that is still there, and takes
-// what is left; a thief comes by at any moment.
+// the rest. A thief comes by at any moment.
 struct each_element_is_taken_once : model::suite<each_element_is_taken_once, 3> {
   static constexpr const char* name = "each_element_is_taken_once";
   static constexpr int bound = 4;

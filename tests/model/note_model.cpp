@@ -1,4 +1,4 @@
-// A note: what was done before the wake is seen after the sleep, whichever comes first, and a wake
+// A note: all that was done before the wake is seen after the sleep, whichever comes first. A wake
 // is not lost to a deadline.
 #include "parts/note.hpp"
 
@@ -8,7 +8,7 @@ using namespace sley;
 
 namespace {
 
-// Two notes, so that each thread is once the one that sleeps.
+// Two notes, so that each thread sleeps once.
 struct a_wake_hands_over_what_was_done : model::suite<a_wake_hands_over_what_was_done, 2> {
   static constexpr const char* name = "a_wake_hands_over_what_was_done";
   static constexpr int bound = 6;
@@ -32,8 +32,7 @@ struct a_wake_hands_over_what_was_done : model::suite<a_wake_hands_over_what_was
   }
 };
 
-// A machine uses its note again and again; who wakes it the next time got hold of it after the
-// clear.
+// A machine uses its note again and again. Its next waker got hold of it after the clear.
 struct a_note_is_used_again : model::suite<a_note_is_used_again, 2> {
   static constexpr const char* name = "a_note_is_used_again";
   static constexpr int bound = 6;
@@ -60,8 +59,8 @@ struct a_note_is_used_again : model::suite<a_note_is_used_again, 2> {
   }
 };
 
-// The deadline passes at any moment. Either the wake came, with what was done before it, or it is
-// still to come and the next sleep returns by it.
+// The deadline passes at any moment. Either the wake came, with all that was done before it, or it
+// is still to come and the next sleep returns by it.
 struct a_deadline_loses_no_wake : model::suite<a_deadline_loses_no_wake, 2> {
   static constexpr const char* name = "a_deadline_loses_no_wake";
   static constexpr int bound = 6;
@@ -80,8 +79,8 @@ struct a_deadline_loses_no_wake : model::suite<a_deadline_loses_no_wake, 2> {
   }
 };
 
-// A note that is woken at any time, as often as anybody likes: a wake that a restart clears away
-// has come before the look that follows.
+// A note may be woken at any time and any number of times: a wake that a restart clears away has
+// come before the look that follows.
 struct a_restart_loses_no_wake : model::suite<a_restart_loses_no_wake, 3> {
   static constexpr const char* name = "a_restart_loses_no_wake";
   static constexpr int bound = 4;
@@ -102,7 +101,8 @@ struct a_restart_loses_no_wake : model::suite<a_restart_loses_no_wake, 3> {
   }
 };
 
-// Somebody expects a wake, at any time: the sleeper looks out for it, and sleeps on till it comes.
+// A thread announces a wake at any time: the sleeper looks out for it, and sleeps on until it
+// comes.
 struct a_nudge_is_no_wake : model::suite<a_nudge_is_no_wake, 3> {
   static constexpr const char* name = "a_nudge_is_no_wake";
   static constexpr int bound = 4;

@@ -1,8 +1,8 @@
-// Waiting for timers: the poller sleeps until the earliest timer that it knows of, and who arms an
-// earlier one wakes it. The verbs are those of src/runtime/poll.cpp. A note that is woken any
-// number of times is the eventfd that ends a sleep in epoll: a wake stays until a sleep has seen
-// it. A poller that sleeps although an earlier timer is armed is a deadlock here: nobody else will
-// wake it.
+// Waiting for timers: the poller sleeps until the earliest timer that it knows of, and a thread
+// that arms an earlier one wakes it. The verbs come from src/runtime/poll.cpp. A note that is woken
+// any number of times is the eventfd that ends a sleep in epoll: a wake stays until a sleep has
+// seen it. A poller that sleeps although an earlier timer is armed is a deadlock here: no other
+// thread will wake it.
 #include "parts/claim.hpp"
 #include "parts/note.hpp"
 
@@ -53,7 +53,7 @@ struct poll_suite : model::suite<Derived, Threads> {
     poller.give_back();
   }
 
-  // Where nobody polls yet, whoever begins to will look at the timer.
+  // If no machine polls yet, the next poller will look at the timer.
   void timer_armed(std::int64_t when_ns) {
     detail::light_barrier("PL-1");
     const std::int64_t until = poll_until_ns.load_relaxed();
@@ -101,7 +101,7 @@ struct a_late_wake_is_not_lost : poll_suite<a_late_wake_is_not_lost, 2> {
   }
 };
 
-// CL-1. Whoever polls next does so after the one before.
+// CL-1. The next poller begins after the one before has ended.
 struct one_poller_at_a_time : poll_suite<one_poller_at_a_time, 2> {
   static constexpr const char* name = "one_poller_at_a_time";
   static constexpr int bound = 4;
@@ -112,7 +112,7 @@ struct one_poller_at_a_time : poll_suite<one_poller_at_a_time, 2> {
 };
 
 // The poller dozes among the idle machines, where a wake must find it. Of the scheduler's lock,
-// what it hands over with a machine is here.
+// only what it hands over with a machine is here.
 template <class Derived>
 struct doze_suite : poll_suite<Derived, 2> {
   enum class doze_end { at_deadline, called, needed };
@@ -177,7 +177,7 @@ struct arming_races_with_dozing : doze_suite<arming_races_with_dozing> {
   }
 };
 
-// Who goes idle last of all wakes a poller that dozes, or that one does not begin to.
+// The last machine to go idle wakes a poller that dozes, or the poller does not begin to doze.
 struct the_last_to_rest_races_with_dozing : doze_suite<the_last_to_rest_races_with_dozing> {
   static constexpr const char* name = "the_last_to_rest_races_with_dozing";
   static constexpr int bound = 6;

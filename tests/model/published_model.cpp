@@ -1,5 +1,5 @@
-// Who is told that something is there finds it complete: base::published, and the small parts that
-// many protocols of the runtime are made of, parts::registry, parts::claim and parts::pending_bits.
+// A thread that is told that something is there finds it complete: base::published, and the small
+// parts of many protocols of the runtime, parts::registry, parts::claim and parts::pending_bits.
 #include "base/published.hpp"
 #include "parts/claim.hpp"
 #include "parts/pending_bits.hpp"
@@ -11,7 +11,7 @@ using namespace sley;
 
 namespace {
 
-// What is read is complete, also what had been published before it.
+// A value that is read is complete, and so are all values that were published before it.
 struct what_is_published_is_complete : model::suite<what_is_published_is_complete, 2> {
   static constexpr const char* name = "what_is_published_is_complete";
   static constexpr int bound = 3;
@@ -53,8 +53,8 @@ struct record {
   record* next = nullptr;
 };
 
-// Two are added one at a time, which a claim sees to. Who walks meets complete records, the newest
-// first.
+// Two records are added; a claim sees to it that they are added one at a time. A walker meets
+// complete records, the newest first.
 struct who_walks_meets_complete_records : model::suite<who_walks_meets_complete_records, 3> {
   static constexpr const char* name = "who_walks_meets_complete_records";
 
@@ -103,7 +103,8 @@ struct one_at_a_time_has_it : model::suite<one_at_a_time_has_it, 3> {
   }
 };
 
-// Two add a bit each; two take them. Each bit is taken once, and what was done before is seen.
+// Two threads add a bit each, and two take the bits. Each bit is taken once, and its taker sees all
+// that was done before.
 struct each_bit_is_taken_once : model::suite<each_bit_is_taken_once, 4> {
   static constexpr const char* name = "each_bit_is_taken_once";
 

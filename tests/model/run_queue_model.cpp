@@ -1,5 +1,5 @@
 // The run queue: with the owner pushing, popping and making room, and two thieves, each element is
-// taken once, and whoever takes it sees what was done to it before it was pushed.
+// taken once, and its taker sees all that was done to it before it was pushed.
 #include "parts/run_queue.hpp"
 
 #include "model/model.hpp"
@@ -24,7 +24,7 @@ struct queue_suite : model::suite<Derived, Threads> {
   queue queues[Threads];  // one for each thread; the others steal from that of thread 0
   element elements[Count];
 
-  // What does not fit is the global queue's, as far as the owner is concerned: taken at once.
+  // Elements that do not fit would go to the global queue. Here they are taken at once.
   void push(int i) {
     element* e = &elements[i];
     e->state.set(1);
@@ -122,9 +122,9 @@ struct stolen_elements_are_stolen_again : queue_suite<stolen_elements_are_stolen
   }
 };
 
-// What RQ-2 hands over is that a consumer has read its slots. Relacy has no loads that are put off,
-// so a slot that is read too late can't be seen directly; what can is whether all that a consumer
-// did before it took an element is over when its slot is written again.
+// RQ-2 hands over that a consumer has read its slots. Relacy never delays a load, so it cannot show
+// directly that a slot is read too late. It can show whether all that a consumer did before it took
+// an element is over when its slot is written again.
 struct a_slot_is_read_before_it_is_written_again
     : queue_suite<a_slot_is_read_before_it_is_written_again, 2, 2, 3> {
   static constexpr const char* name = "a_slot_is_read_before_it_is_written_again";
@@ -153,7 +153,7 @@ struct a_slot_is_read_before_it_is_written_again
   }
 };
 
-// The same where it is a batch that is written, by an owner who has found its queue empty.
+// The same where an owner that has found its queue empty writes a batch.
 struct slots_are_read_before_a_batch_is_written
     : queue_suite<slots_are_read_before_a_batch_is_written, 2, 2, 3> {
   static constexpr const char* name = "slots_are_read_before_a_batch_is_written";
@@ -185,7 +185,7 @@ struct slots_are_read_before_a_batch_is_written
   }
 };
 
-// The same where the slots are those of a thief, which another thief has emptied.
+// The same where the slots belong to a thief, and another thief has emptied them.
 struct a_thief_writes_slots_that_were_read
     : queue_suite<a_thief_writes_slots_that_were_read, 3, 2, 2> {
   static constexpr const char* name = "a_thief_writes_slots_that_were_read";

@@ -51,7 +51,7 @@ struct a_writer_waits_for_readers : shared_mutex_suite<a_writer_waits_for_reader
   void after() { RL_ASSERT(first.get() == 1 && guard.try_lock()); }
 };
 
-// The same with two readers, who may share the count.
+// The same with two readers, which may share the count.
 struct readers_come_and_go : shared_mutex_suite<readers_come_and_go, 3> {
   static constexpr const char* name = "readers_come_and_go";
 
@@ -87,7 +87,7 @@ struct writers_take_turns : shared_mutex_suite<writers_take_turns, 3> {
   void after() { RL_ASSERT(first.get() == 2 && guard.try_lock()); }
 };
 
-// Who only tries gets it, or changes nothing.
+// A writer that only tries gets the lock, or changes nothing.
 struct a_writer_tries : shared_mutex_suite<a_writer_tries, 2> {
   static constexpr const char* name = "a_writer_tries";
   static constexpr int bound = 4;

@@ -1,6 +1,6 @@
-// Goroutines that wait for a stack, as there is no memory for another one, and stacks that come
-// free. The verbs are those of src/runtime/stacks.cpp and wake.cpp. In the end there is a stack for
-// each that waits, so whoever waits then has been overlooked.
+// Goroutines that wait for a stack, because there is no memory for another one, and stacks that
+// come free. The verbs come from src/runtime/stacks.cpp and wake.cpp. In the end there is a stack
+// for each waiting goroutine, so one that still waits has been overlooked.
 #include "model/locks.hpp"
 
 using namespace sley;
@@ -14,7 +14,7 @@ struct stack_suite : model::locking_suite<Derived, 2> {
 
   detail::lock sched_lock;
   detail::plain<bool> is_idle;   // [lock: sched_lock] a processor
-  detail::plain<int> cached;     // by that processor: of who has it in hand
+  detail::plain<int> cached;     // by that processor; used by its holder
   detail::plain<int> stackless;  // [lock: sched_lock]
   detail::atomic<int> stackless_count;
 
@@ -84,7 +84,7 @@ struct stack_suite : model::locking_suite<Derived, 2> {
   void after() { RL_ASSERT(stackless.get() == 0); }
 };
 
-// SK-1. Somebody gives a stack where all find it.
+// SK-1. A thread gives a stack to the pool, where all find it.
 struct giving_races_with_waiting : stack_suite<giving_races_with_waiting> {
   static constexpr const char* name = "giving_races_with_waiting";
   static constexpr int bound = 4;
@@ -98,7 +98,7 @@ struct giving_races_with_waiting : stack_suite<giving_races_with_waiting> {
   }
 };
 
-// SK-1. Somebody keeps one for its processor, and then goes idle.
+// SK-1. A machine keeps a stack for its processor, and then goes idle.
 struct keeping_races_with_waiting : stack_suite<keeping_races_with_waiting> {
   static constexpr const char* name = "keeping_races_with_waiting";
   static constexpr int bound = 4;

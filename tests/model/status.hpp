@@ -1,4 +1,4 @@
-// For models of what uses the status of a goroutine.
+// For models of code that uses the status of a goroutine.
 #pragma once
 
 #include "model/model.hpp"
@@ -13,7 +13,7 @@ void status_word::refuse(status, status) const noexcept {
   base::check_failed("a transition starts from the status that there is", __FILE__, __LINE__);
 }
 
-// What relacy prints.
+// The text that relacy prints.
 inline std::ostream& operator<<(std::ostream& out, status s) { return out << name_of(s); }
 
 }  // namespace sley::parts

@@ -1,5 +1,6 @@
 // Semaphore, call_once, futures, wait_group, latch and barrier: the files of src/sync themselves.
-// What is handed over is seen, and nobody sleeps for ever, which relacy reports as a deadlock.
+// All that is handed over is seen, and no thread sleeps for ever, which relacy would report as a
+// deadlock.
 #include "model/goroutines.hpp"
 
 #include "sync/latch.cpp"
@@ -12,7 +13,8 @@ using namespace sley;
 
 namespace {
 
-// SE-1, SE-2. One unit and three who want it, so that some get it from the count and some in line.
+// SE-1, SE-2. One unit and three threads that want it, so that some get it from the count and some
+// in line.
 struct a_semaphore_of_one_excludes : model::goroutine_suite<a_semaphore_of_one_excludes, 3> {
   static constexpr const char* name = "a_semaphore_of_one_excludes";
   static constexpr int bound = 2;
@@ -54,7 +56,7 @@ struct a_release_of_two_serves_two : model::goroutine_suite<a_release_of_two_ser
   void after() { RL_ASSERT(!semaphore.try_acquire()); }
 };
 
-// ON-1. All see what the call did, whoever made it.
+// ON-1. All threads see what the call did, whichever thread made it.
 struct a_call_is_made_once_and_seen : model::goroutine_suite<a_call_is_made_once_and_seen, 3> {
   static constexpr const char* name = "a_call_is_made_once_and_seen";
   static constexpr int bound = 2;
@@ -68,7 +70,7 @@ struct a_call_is_made_once_and_seen : model::goroutine_suite<a_call_is_made_once
   }
 };
 
-// FU-1. Who looks and who waits see the result.
+// FU-1. A thread that looks sees the result, and so does one that waits.
 struct a_result_is_handed_over : model::goroutine_suite<a_result_is_handed_over, 3> {
   static constexpr const char* name = "a_result_is_handed_over";
   static constexpr int bound = 3;
@@ -108,7 +110,7 @@ struct one_brings_the_result : model::goroutine_suite<one_brings_the_result, 2> 
   }
 };
 
-// WT-1. Two have done something before; who waits may park, or go by the count.
+// WT-1. Two threads have done something before. The waiter may park, or go by the count.
 struct a_group_is_waited_for : model::goroutine_suite<a_group_is_waited_for, 3> {
   static constexpr const char* name = "a_group_is_waited_for";
   static constexpr int bound = 2;
@@ -129,7 +131,7 @@ struct a_group_is_waited_for : model::goroutine_suite<a_group_is_waited_for, 3> 
   }
 };
 
-// One more is counted while the last of those before wakes who waits for them.
+// One more is counted while the last of the earlier ones wakes the waiter.
 struct a_group_counts_on_while_it_wakes
     : model::goroutine_suite<a_group_counts_on_while_it_wakes, 3> {
   static constexpr const char* name = "a_group_counts_on_while_it_wakes";
@@ -154,7 +156,7 @@ struct a_group_counts_on_while_it_wakes
   void after() { RL_ASSERT(group.is_done()); }
 };
 
-// Who waits may destroy the group as soon as wait() returns.
+// The waiter may destroy the group as soon as wait() returns.
 struct a_group_goes_after_its_wait : model::goroutine_suite<a_group_goes_after_its_wait, 2> {
   static constexpr const char* name = "a_group_goes_after_its_wait";
   static constexpr int bound = 4;
@@ -176,7 +178,7 @@ struct a_group_goes_after_its_wait : model::goroutine_suite<a_group_goes_after_i
   }
 };
 
-// Two phases: nobody is in the second before all have ended the first.
+// Two phases: no thread is in the second before all have ended the first.
 struct a_barrier_has_phases : model::goroutine_suite<a_barrier_has_phases, 2> {
   static constexpr const char* name = "a_barrier_has_phases";
   static constexpr int bound = 2;

@@ -1,7 +1,7 @@
 // Giving back the unused pages of a stack while its goroutine waits: it may be made ready at any
-// moment, and must not run meanwhile. The verbs are those of src/runtime/trim.cpp, schedule.cpp,
-// find_runnable.cpp, turn.cpp and exit.cpp, cut down to what is shared. The stack is one variable,
-// which runs and trims both write.
+// moment, and must not run meanwhile. The verbs come from src/runtime/trim.cpp, schedule.cpp,
+// find_runnable.cpp, turn.cpp and exit.cpp, cut down to their shared state. The stack is one
+// variable, which runs and trims both write.
 //
 // Where barriers are equal nothing is given back, so they are one-sided.
 #include "model/locks.hpp"
@@ -12,7 +12,7 @@ using parts::status;
 
 namespace {
 
-// Those of src/runtime/goroutine.hpp.
+// The values of src/runtime/goroutine.hpp.
 enum need : std::uint8_t { needs_stack = 1, needs_machine = 2, being_trimmed = 4 };
 
 struct goroutine {
@@ -194,7 +194,7 @@ struct it_waits_on_its_thread : trim_suite<it_waits_on_its_thread, 2> {
   void park_thread() {
     g.needs.or_acq_rel(needs_machine, "TR-1");
     g.status.transition(status::running, status::waiting);
-    g.status.transition(status::waiting, status::runnable);  // somebody has made it ready
+    g.status.transition(status::waiting, status::runnable);  // another thread has made it ready
     if (!model::is_left_out("wait before it is free")) wait_for_trimmer();
     g.needs.and_acq_rel(static_cast<std::uint8_t>(~needs_machine), "TR-1");
     g.status.transition(status::runnable, status::running);

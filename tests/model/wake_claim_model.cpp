@@ -1,7 +1,7 @@
-// The claim on a goroutine that waits for the first of several things: whatever comes when, exactly
-// one side wakes it, none before its context is saved, and nobody looks at its frame after it has
-// gone on. park, let_go and leave_queues are those of src/sync/select.cpp, cut down to what is
-// shared.
+// The claim on a goroutine that waits for the first of several things: in whatever order they come,
+// exactly one side wakes it, and none before its context is saved. No thread looks at its frame
+// after it has gone on. park, let_go and leave_queues come from src/sync/select.cpp, cut down to
+// their shared state.
 #include "sync/waiter.hpp"
 
 #include "model/locks.hpp"
@@ -13,7 +13,7 @@ namespace {
 
 constexpr unsigned channels = 2;
 
-// What is on the stack of the goroutine.
+// The objects on the stack of the goroutine.
 struct frame {
   wake_claim claim;
   detail::plain<int> context;  // 1: saved; 2: resumed

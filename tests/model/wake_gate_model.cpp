@@ -1,11 +1,11 @@
-// The wake gate, between submitters and machines that search or go idle, and threads that are asked
-// for and come later. The verbs are those of src/runtime/wake.cpp, find_runnable.cpp and
-// threads.cpp, cut down to what touches the gate: work is a number of goroutines in one queue, and
-// a machine that runs one keeps its processor for good, so whatever work is left must be found by
-// another machine. Work that waits while all machines sleep is a deadlock.
+// The wake gate, between submitters and machines that search or go idle, and threads that are
+// requested and come later. The verbs come from src/runtime/wake.cpp, find_runnable.cpp and
+// threads.cpp, cut down to what touches the gate. Work is a number of goroutines in one queue. A
+// machine that runs one keeps its processor for good, so another machine must find the work that is
+// left. Work that waits while all machines sleep is a deadlock.
 //
-// What the lock of the scheduler does there is done here by steps that nothing interrupts but that
-// order nothing either, so that the gate has to do without the lock's orders.
+// In place of the scheduler's lock there are steps that nothing interrupts but that order nothing
+// either. So the gate has to do without the lock's orders.
 #include "parts/note.hpp"
 #include "parts/thread_requests.hpp"
 #include "parts/wake_gate.hpp"
@@ -32,7 +32,7 @@ struct gate_suite : model::suite<Derived, Threads> {
   detail::atomic<std::uint32_t> idle_machines;    // on theirs
   parts::thread_requests thread_requests;
   detail::atomic<std::uint32_t> taken;
-  machine machines[Threads + 4];  // those of threads that were asked for are behind
+  machine machines[Threads + 4];  // the machines of requested threads are at the end
   unsigned made = 0;
   bool makes_thread[Threads] = {};
   bool first_submits = false;  // the goroutine that is run first submits another
@@ -116,8 +116,7 @@ struct gate_suite : model::suite<Derived, Threads> {
     if (thread_requests.add(1)) makes_thread[rl::thread_index()] = true;
   }
 
-  // A thread that was asked for is played by the thread of the model that asked, once it has
-  // nothing else to do.
+  // The thread of the model that requested a thread plays it, once it has nothing else to do.
   void run_made_thread() {
     bool& mine = makes_thread[rl::thread_index()];
     while (std::exchange(mine, false)) {
@@ -141,7 +140,7 @@ struct gate_suite : model::suite<Derived, Threads> {
     return is_halted;
   }
 
-  // By who has seen work, and is no machine.
+  // For a caller that has seen work and is no machine.
   void make_idle_beside_work() {
     push_idle(false);
     if (model::is_left_out("WG-1 wake somebody beside work")) return;
@@ -197,7 +196,7 @@ struct gate_suite : model::suite<Derived, Threads> {
   void after() { RL_ASSERT(taken.load_relaxed() == Work); }
 };
 
-// WG-1. One processor runs what submits, the other is about to be given up.
+// WG-1. One processor runs the submitter, and the other is about to be given up.
 struct submit_races_with_going_idle : gate_suite<submit_races_with_going_idle, 2, 1> {
   static constexpr const char* name = "submit_races_with_going_idle";
   static constexpr int bound = 6;
@@ -259,8 +258,8 @@ struct a_claim_that_fails_is_not_forgotten : gate_suite<a_claim_that_fails_is_no
   }
 };
 
-// While the gate is halted, a submitter wakes nobody and who goes idle looks at nothing. Whoever
-// ends that wakes somebody, whatever is queued.
+// While the gate is halted, a submitter wakes no machine, and a machine that goes idle looks at
+// nothing. The thread that ends the halt wakes a machine, whatever is queued.
 struct work_comes_while_halted : gate_suite<work_comes_while_halted, 3, 1> {
   static constexpr const char* name = "work_comes_while_halted";
   static constexpr int bound = 3;
@@ -285,8 +284,8 @@ struct work_comes_while_halted : gate_suite<work_comes_while_halted, 3, 1> {
   }
 };
 
-// A processor is made idle beside work that was seen, without a look afterwards. That work is taken
-// by one who is busy, and who submits more, which the idle processor is there for.
+// A processor is made idle beside work that was seen, without a look afterwards. A busy machine
+// takes that work and submits more. The idle processor must serve that.
 struct known_work_is_taken_and_more_comes : gate_suite<known_work_is_taken_and_more_comes, 3, 2> {
   static constexpr const char* name = "known_work_is_taken_and_more_comes";
   static constexpr int bound = 3;
@@ -353,7 +352,7 @@ struct the_second_thread_finds_it : gate_suite<the_second_thread_finds_it, 3, 1>
   }
 };
 
-// There are no machines but those that submit. One asks for a thread; the other relies on that
+// The two submitters are the only machines. One requests a thread. The other relies on the first
 // one's search, or on the thread.
 struct two_rely_on_one_thread : gate_suite<two_rely_on_one_thread, 2, 2> {
   static constexpr const char* name = "two_rely_on_one_thread";
@@ -388,7 +387,8 @@ struct the_reserve_is_not_to_be_taken : gate_suite<the_reserve_is_not_to_be_take
   }
 };
 
-// WG-3. Who submits keeps its processor, and the other one is in reserve until it is released.
+// WG-3. The submitter keeps its processor, and the other processor is in reserve until it is
+// released.
 struct work_comes_while_there_is_a_reserve : gate_suite<work_comes_while_there_is_a_reserve, 3, 1> {
   static constexpr const char* name = "work_comes_while_there_is_a_reserve";
   static constexpr int bound = 4;

@@ -1,6 +1,6 @@
-// The clock of the simulation, to the nanosecond, where Go's testing/synctest is asked the same:
-// it stands while somebody can run, goes to the next timer when nobody can, and costs nothing.
-// Rows K of Go's tests, as far as they have a counterpart (tests/README.md).
+// The clock of the simulation, to the nanosecond, where Go's testing/synctest is asked the same: it
+// stands while a goroutine can run, goes to the next timer when none can, and costs nothing. Rows K
+// of Go's tests, as far as they have a counterpart (tests/README.md).
 //
 // SLEY_SCHEDULES is how many orders each is played in; 200 if it is not set.
 #include "schedules.hpp"
@@ -38,7 +38,7 @@ using std::chrono::steady_clock;
 std::chrono::nanoseconds slack{0};
 
 // By chance, with several processors, pauses of the library's own pass beside goroutines that could
-// run: a thief gives a processor 20 us before it takes what that is to run next.
+// run: a thief gives a processor 20 us before it takes the goroutine in its next slot.
 constexpr std::chrono::nanoseconds of_thieves = 1ms;
 
 void expect_clean(const std::function<void()>& f) {
@@ -52,7 +52,7 @@ void expect_clean(const std::function<void()>& f) {
   }
 }
 
-// So much time has passed, and not a nanosecond more.
+// Checks that this much time has passed, and not a nanosecond more.
 void check_passed(steady_clock::time_point start, std::chrono::nanoseconds d,
                   std::source_location where = std::source_location::current()) {
   const auto passed = steady_clock::now() - start;
@@ -182,8 +182,8 @@ TEST(clock, zero_timers_are_due_without_anybody_waiting_for_the_clock) {
   });
 }
 
-// K9, TestCond, K10, TestWaitGroup: whoever waits for another does not hold up the clock, in
-// whatever way.
+// K9, TestCond, K10, TestWaitGroup: a goroutine that waits for another one, in whatever way, does
+// not hold up the clock.
 TEST(clock, goes_on_while_goroutines_wait_for_each_other) {
   expect_clean([] {
     const auto start = steady_clock::now();

@@ -20,7 +20,7 @@ struct program {
   failure bug;  // what it ends with, in some orders
   void (*buggy)();
   void (*fixed)();
-  bool is_small = true;  // two changes away from who could go on show the bug
+  bool is_small = true;  // two changes away from a runnable goroutine show it
 };
 
 std::span<const program> programs_with_data();      // corpus_data.cpp

@@ -32,7 +32,7 @@ void double_close() {
   all.wait();
 }
 
-// The channel is closed by who receives, while somebody sends.
+// The receiver closes the channel while the sender sends.
 template <bool IsFixed>
 void closed_by_the_receiver() {
   const sley::chan<int> c(1);
@@ -51,7 +51,7 @@ void closed_by_the_receiver() {
   all.wait();
 }
 
-// Who asked has stopped waiting, and the answer finds nobody.
+// The asker has stopped waiting, and the answer finds no receiver.
 template <bool IsFixed>
 void answer_to_nobody() {
   const sley::chan<int> answer(IsFixed ? 1 : 0);
@@ -174,8 +174,8 @@ void result_dropped() {
   check(got == 1, "the result is taken");
 }
 
-// Workers take what there is until the channel is closed, and nobody closes it. (NoCloseRange of
-// Go's goroutineleak patterns; so are those below.)
+// Workers take items until the channel is closed, and no goroutine closes it. (NoCloseRange of Go's
+// goroutineleak patterns; the names below come from there too.)
 template <bool IsFixed>
 void never_closed() {
   const sley::chan<int> work;
@@ -226,7 +226,7 @@ void all_but_the_first_answer() {
   check(answers.receive().has_value(), "there is an answer");
 }
 
-// Who starts it has to stop it.
+// A function that starts it has to stop it.
 class worker {
  public:
   void start() const {

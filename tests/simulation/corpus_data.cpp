@@ -77,7 +77,7 @@ void check_then_act() {
   check(balance >= 0, "the account is not overdrawn");
 }
 
-// Two find that nobody has made the object yet.
+// Two goroutines find that the object is not made yet.
 template <bool IsFixed>
 void made_twice() {
   int made = 0;

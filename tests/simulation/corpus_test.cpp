@@ -1,6 +1,6 @@
 // explore() finds the bug of every program of the corpus within 10,000 schedules, by each strategy
-// that is meant for it, and finds nothing in the same program without the bug. What it finds it
-// finds again by the seed that it names, and the order of events is the same to the last.
+// that is meant for it, and finds nothing in the same program without the bug. It finds each bug
+// again by the seed that it names, and the order of events is the same to the last.
 //
 // SLEY_SCHEDULES is how many schedules each fixed program is played in; 200 if it is not set. Half
 // of them by chance, and a quarter by each other strategy.
@@ -51,7 +51,7 @@ bool is_that_bug(const report& found, const program& p) {
 
 class corpus : public ::testing::TestWithParam<program> {
  protected:
-  // Skips what this build can't find.
+  // Skips bugs that this build can't find.
   void SetUp() override {
     if (GetParam().bug == failure::data_race && !finds_data_races) {
       GTEST_SKIP() << "only the thread sanitizer finds it";

@@ -95,7 +95,7 @@ void lost_wake_up() {
   all.wait();
 }
 
-// Nobody waits yet when the signal is given, and who comes later does not look.
+// No goroutine waits yet when the signal is given, and the later waiter does not look.
 template <bool IsFixed>
 void missed_signal() {
   sley::mutex m;
@@ -149,7 +149,7 @@ void wrong_one_woken() {
   all.wait();
 }
 
-// Who wakes up does not look whether the condition still holds.
+// The woken waiter does not look whether the condition still holds.
 template <bool IsFixed>
 void if_for_while() {
   sley::mutex m;
@@ -203,7 +203,8 @@ void lost_permit() {
   permits.acquire();
 }
 
-// A barrier made by hand: whoever comes round again is taken for one who has not come yet.
+// A barrier made by hand: a goroutine that comes round again is taken for one that has not come
+// yet.
 template <bool IsFixed>
 void barrier_without_generations() {
   sley::mutex m;
@@ -231,7 +232,7 @@ void barrier_without_generations() {
   all.wait();
 }
 
-// The group is joined by those it is to wait for, when they have begun.
+// The goroutines that the group must wait for join it only when they have begun.
 template <bool IsFixed>
 void joined_too_late() {
   auto all = std::make_shared<sley::wait_group>();
@@ -248,7 +249,7 @@ void joined_too_late() {
   check(*done == 2, "all have been waited for");
 }
 
-// A flag that somebody waits for by looking is taken back by somebody else.
+// One goroutine waits for a flag by looking, and another one takes the flag back.
 template <bool IsFixed>
 void flag_taken_back() {
   sley::testing::atomic<bool> may_go = false;

@@ -1,4 +1,4 @@
-// The poller, on pipes: what happens to those depends on nobody outside of the simulation.
+// The poller, on pipes: nothing outside of the simulation changes them.
 #include "scenarios.hpp"
 
 #include <sley/os.hpp>

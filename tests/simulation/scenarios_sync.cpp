@@ -61,7 +61,7 @@ void locks_with_deadlines() {
   m.unlock();
 }
 
-// A lock that is held for longer than a millisecond makes those who wait starve.
+// A lock that is held for longer than a millisecond makes its waiters starve.
 void starvation_is_ended() {
   sley::mutex m;
   sley::wait_group all;

@@ -1,5 +1,5 @@
-// Channels of all kinds: whatever was sent is received once, undamaged, and in the order of its
-// sender; what was not sent stays with its sender.
+// Channels of all kinds: each value that was sent is received once, undamaged, and in the order of
+// its sender. A value that was not sent stays with its sender.
 #include "soak/soak.hpp"
 #include "support/account.hpp"
 
@@ -37,7 +37,7 @@ std::size_t any_capacity(random_source& random) {
 struct message {
   int sender = -1;
   int number = -1;
-  std::unique_ptr<int> owned;  // the number once more: what was lost or doubled shows here
+  std::unique_ptr<int> owned;  // the number once more: shows a lost or doubled value
 };
 
 class crowd {
@@ -124,7 +124,7 @@ class crowd {
 
 // --- select over many channels -------------------------------------------------------------------
 
-// Everybody offers tokens to some channels and takes some from others, whichever comes first.
+// Each trader offers tokens to some channels and takes some from others, whichever comes first.
 class market {
  public:
   explicit market(random_source& random) {
@@ -205,8 +205,8 @@ class market {
 
 // --- a ring --------------------------------------------------------------------------------------
 
-// Tokens go round until each has made its hops. There are fewer of them than places, so that there
-// is always somebody who waits for one.
+// Tokens go round until each has made its hops. There are fewer tokens than places, so at any time
+// some goroutine waits for a token.
 void run_ring(random_source& random) {
   const auto places = 2 + random.below(100);
   const auto tokens = 1 + random.below(places - 1);
@@ -239,8 +239,8 @@ void run_ring(random_source& random) {
 
 // --- the end of a channel ------------------------------------------------------------------------
 
-// Somebody closes while others send and receive: what was sent is received, whoever could not send
-// hears of it, and all wake.
+// One goroutine closes the channel while others send and receive. Each value that was sent is
+// received, a sender that could not send hears of it, and all wake.
 void close_in_the_middle(random_source& random) {
   const chan<std::uint64_t> c(any_capacity(random));
   const auto senders = 1 + random.below(20);
@@ -276,7 +276,7 @@ struct question {
   chan<std::uint64_t> answer{nullptr};
 };
 
-// Some who ask do not wait for the answer; nobody is held up by that.
+// Some askers do not wait for the answer, and that holds up no other goroutine.
 void ask_and_answer(random_source& random) {
   const chan<question> questions(any_capacity(random));
   const int each = rounds(200);

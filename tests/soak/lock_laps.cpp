@@ -1,5 +1,5 @@
-// Locks, semaphores and the rest of <sley/sync.hpp>: what they protect is counted exactly, and who
-// waits is woken.
+// Locks, semaphores and the rest of <sley/sync.hpp>: the protected counts are exact, and each
+// waiter is woken.
 #include "soak/soak.hpp"
 #include "support/thread_group.hpp"
 
@@ -23,7 +23,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-// A goroutine's share of work: so many times, each with chance of its own.
+// Calls step `times` times in each of at most `most` goroutines, each with chance of its own.
 template <class Step>
 void in_goroutines(random_source& random, int most, int times, Step step) {
   wait_group group;
@@ -98,7 +98,7 @@ void count_under(random_source& random) {
 
 void read_and_write(random_source& random) {
   sley::shared_mutex mutex;
-  std::uint64_t first = 0, second = 0;  // [lock: mutex], equal while nobody writes
+  std::uint64_t first = 0, second = 0;  // [lock: mutex], equal while no goroutine writes
   std::atomic<std::uint64_t> writes{0}, reads{0};
   in_goroutines(random, 30, rounds(300), [&](random_source& own) {
     const auto limit = own.below(200) * 1us;
@@ -123,7 +123,7 @@ void read_and_write(random_source& random) {
   count(tally::locks_taken, reads + writes);
 }
 
-// --- so many at a time ---------------------------------------------------------------------------
+// --- a few at a time -----------------------------------------------------------------------------
 
 void pass_semaphores(random_source& random) {
   const auto permits = static_cast<std::ptrdiff_t>(1 + random.below(8));

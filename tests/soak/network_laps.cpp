@@ -1,5 +1,5 @@
-// Sockets and pipes: every byte comes back, whoever waits for a descriptor that is closed wakes,
-// and deadlines end waits and nothing else.
+// Sockets and pipes: every byte comes back, a goroutine that waits for a descriptor wakes when it
+// is closed, and deadlines end waits and nothing else.
 #include "soak/soak.hpp"
 #include "support/connections.hpp"
 
@@ -136,7 +136,7 @@ void answer_datagrams(random_source& random) {
 
 // --- waits that end otherwise --------------------------------------------------------------------
 
-// Those who read, write and accept while the object is closed wake, and hear why.
+// Goroutines that read, write and accept while the object is closed wake, and hear why.
 void close_under_waiters(random_source& random) {
   auto listener = tcp_listener::listen("127.0.0.1:0");
   auto [near, far] = unix_stream::pair();
@@ -165,7 +165,7 @@ void close_under_waiters(random_source& random) {
   count(tally::waits, waiters);
 }
 
-// Deadlines that pass while somebody reads, again and again; then the bytes come all the same.
+// Deadlines pass while a goroutine reads, again and again; then the bytes come all the same.
 void pass_deadlines(random_source& random) {
   const auto [near, far] = unix_stream::pair();
   const int times = rounds(20);

@@ -1,12 +1,12 @@
 // Workloads of all kinds at once, for as long as one likes. From a seed come the rounds: each is a
-// number of processors, a few workloads with parameters of their own, what disturbs them, and a
-// time. After each round nothing may be left of it: no goroutine, no timer, no descriptor; threads
-// and memory stay where they are. Some goroutines stay parked for many rounds.
+// number of processors, a few workloads with parameters of their own, the disturbances, and a time.
+// After each round nothing may be left of it: no goroutine, no timer, no descriptor; threads and
+// memory stay where they are. Some goroutines stay parked for many rounds.
 //
 //   soak --minutes M [--seed N] [--round K] [--only NAME]
 //
 // The same seed gives the same rounds (which of the workloads' steps meet is up to the machine).
-// Ends with a table of what has been done, and status 0 only if all that is expected was so.
+// Ends with a table of the work done, and with status 0 only if all expectations were met.
 #include "soak/soak.hpp"
 #include "support/child.hpp"
 #include "support/sleepers.hpp"
@@ -144,7 +144,7 @@ void run_parts(const round_plan& plan) {
   threads.join();
 }
 
-// Nobody has anything to do for a while; a foreign thread ends that.
+// No goroutine has anything to do for a while. A foreign thread ends that.
 void rest(random_source& random) {
   const sley::chan<void> over;
   sley_test::thread_group threads;
@@ -156,7 +156,7 @@ void rest(random_source& random) {
   EXPECT_TRUE(over.receive());
 }
 
-// --- what stays parked for many rounds -----------------------------------------------------------
+// --- goroutines that stay parked for many rounds -------------------------------------------------
 
 // Much of the memory of their stacks is given back meanwhile, and must be as it was.
 class guests {
@@ -238,7 +238,8 @@ class long_run {
   }
 
  private:
-  // So that no workload is left out, and what the process keeps from the first use on is there.
+  // Runs once so that no workload is left out, and all that the process keeps from its first use is
+  // there.
   void run_each_once() {
     for (const workload& w : workloads_) {
       set_plan(std::string("one lap of ") + w.name);

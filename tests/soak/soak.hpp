@@ -1,7 +1,7 @@
 // The soak: generated workloads at the same time, for as long as one likes, in one process.
 //
 //   soak.cpp        the rounds: which workloads, how long, with how many processors, checked how
-//   tallies.cpp     what has been done, as figures
+//   tallies.cpp     the work done, as figures
 //   watch.cpp       threads, memory and descriptors; the watchdog
 //   *_laps.cpp      the workloads, by family
 //
@@ -23,7 +23,7 @@ namespace soak {
 
 using sley_test::random_source;
 
-// What is counted, for the table at the end. The watchdog takes any of it for progress.
+// The counted things, for the table at the end. The watchdog takes any of it for progress.
 enum class tally : unsigned char {
   laps,
   channel_values,
@@ -64,14 +64,14 @@ bool register_workload(workload w);
 // All of them, ordered by name.
 std::vector<workload> workloads();
 
-// A round changes their number to at most so many.
+// A round changes the number of processors to at most this many.
 constexpr int most_processors = 8;
 
 // Threads, memory and descriptors after each round.
 class resources {
  public:
-  // What there is now is what there has to be between rounds, with an epoll instance for each of
-  // that many processors.
+  // Takes the resources of now as the ones to expect between rounds, plus an epoll instance for
+  // each of most_processors.
   resources();
 
   // Expects the descriptors of the start, and keeps the other figures.
@@ -92,7 +92,7 @@ class resources {
 // From now on: if nothing is counted for a minute, or for more where other processes take the CPUs,
 // the plan is printed and SIGQUIT raised, which prints all goroutines and ends the process.
 void start_watchdog();
-// What the watchdog and a failure print.
+// The text that the watchdog and a failure print.
 void set_plan(const std::string& plan);
 std::string plan();
 

@@ -1,4 +1,4 @@
-// What concerns threads and processes: computing without end, calls that block their thread, said
+// Workloads for threads and processes: computing without end, calls that block their thread, said
 // or unsaid, locked goroutines, foreign threads, child processes, signals.
 #include "soak/soak.hpp"
 #include "support/account.hpp"
@@ -55,8 +55,8 @@ std::uint64_t compute(std::uint64_t seed, int steps) {
   return x ^ static_cast<std::uint64_t>(sum * 1e6);
 }
 
-// Some compute for longer than a time slice, some allocate all the time; those who only want to
-// pass a value on get their turn.
+// Some compute for longer than a time slice, some allocate all the time; goroutines that only want
+// to pass a value on get their turn.
 void hog(random_source& random) {
   wait_group group;
   const int steps = rounds(100'000 + random.index(2'000'000));
@@ -208,7 +208,7 @@ void use_everything_anywhere(random_source& random) {
 
 // --- processes -----------------------------------------------------------------------------------
 
-// What goes in comes out, and each tells how it has ended.
+// All input comes out again, and each child tells how it has ended.
 void run_processes(random_source& random) {
   wait_group group;
   const auto number = 1 + random.below(4);
@@ -258,7 +258,8 @@ void overflow_a_stack(random_source& random) {
 
 // --- signals -------------------------------------------------------------------------------------
 
-// One after the other, so that none is taken for two; to everybody who wants it.
+// Sends signals one after the other, so that none is taken for two. Each channel that wants the
+// signal gets it.
 void signal_everybody(random_source& random) {
   static sley::mutex one_at_a_time;
   const std::lock_guard guard(one_at_a_time);
@@ -277,7 +278,7 @@ void signal_everybody(random_source& random) {
   count(tally::signals, times * channels.size());
 }
 
-// The signal of preemption comes from a stranger, who wants nothing by it.
+// The signal of preemption comes from a foreign thread, which asks for nothing by it.
 void be_interrupted(random_source& random) {
   sley_test::thread_group threads;
   threads.start([stream = random(), times = rounds(200)] {

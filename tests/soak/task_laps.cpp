@@ -46,7 +46,7 @@ void grow_futures(random_source& random) {
   count(tally::waits, expected[n]);
 }
 
-// One result, or one error, for many who wait.
+// One result, or one error, for many waiters.
 void share_a_future(random_source& random) {
   const bool fails = random.one_in(3);
   const auto value = random();
@@ -78,8 +78,8 @@ void share_a_future(random_source& random) {
 
 // --- trees of contexts ---------------------------------------------------------------------------
 
-// Each node has somebody who waits for its end and a function that is called then or kept from it.
-// Some nodes are ended by hand, some by time, all with the root in the end.
+// Each node has a goroutine that waits for its end, and a function that is called then or kept from
+// it. Some nodes are ended by hand, some by time, all with the root in the end.
 class forest {
  public:
   explicit forest(random_source& random) {

@@ -133,7 +133,7 @@ void tick(random_source& random) {
   count(tally::timers, ticks);
 }
 
-// Many timers that nobody names any more, and waits that end before their time.
+// Many timers that no variable refers to any more, and waits that end before their time.
 void race_against_time(random_source& random) {
   wait_group group;
   const auto number = 1 + random.below(static_cast<std::uint64_t>(rounds(300)));

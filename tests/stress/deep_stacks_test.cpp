@@ -1,5 +1,5 @@
 // Very many goroutines parked on stacks that they have used: 64 KiB each, most of it dead by the
-// time they park. A program of its own, for what it uses is not given back before its end.
+// time they park. A program of its own, because its memory is not given back before its end.
 #include "support/scale.hpp"
 
 #include <atomic>

@@ -1,6 +1,6 @@
 // Ten thousand connections at once, all of them in use: each sends messages of random sizes, some
 // larger than what sockets hold, and checks every byte that comes back. The clients are a process
-// of their own, for a connection takes a descriptor at either end.
+// of their own, because a connection takes a descriptor at either end.
 #include "support/child.hpp"
 #include "support/connections.hpp"
 #include "support/harness.hpp"

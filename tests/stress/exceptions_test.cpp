@@ -1,6 +1,6 @@
 // Exceptions and parking: a goroutine that parks inside a handler, or in a destructor while the
-// stack is unwound, and resumes on another thread, finds its own exception there and no one
-// else's. The threads' ids are asked of the kernel: pthread_self and thread-locals may be
+// stack is unwound, and resumes on another thread, finds its own exception there and no other
+// goroutine's. The threads' ids are asked of the kernel: pthread_self and thread-locals may be
 // remembered by compilers.
 #include "support/counted.hpp"
 #include "support/harness.hpp"
@@ -114,7 +114,7 @@ GO_TEST(exceptions, stay_right_across_parks_and_migrations) {
   }
 }
 
-// Goroutines whose last park was in a handler leave nothing of it to those that come after them.
+// Goroutines whose last park was in a handler leave nothing of it to later goroutines.
 GO_TEST(exceptions, a_new_goroutine_begins_without_any) {
   for (int round = 0; round < 3; ++round) {
     in_many_goroutines(100, [](int number, random_source& random) {
@@ -235,7 +235,7 @@ GO_TEST(exceptions, travel_through_channels_and_are_destroyed_once) {
     errors.close();
   });
   std::vector<bool> seen(static_cast<std::size_t>(senders * each));
-  // Kept until the senders are done: who drops the last reference frees the exception, and the
+  // Kept until the senders are done: dropping the last reference frees the exception, and the
   // thread sanitizer does not see how the C++ library counts.
   std::vector<std::exception_ptr> received;
   for (const std::exception_ptr& error : errors) {

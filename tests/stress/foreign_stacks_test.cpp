@@ -117,8 +117,8 @@ mapping map_stack() {
   detour().run(first, [&] { waits_on(second, wake); });
 }
 
-// Parks goroutines that have used their stacks, and returns when that memory was given back, as the
-// memory of all goroutines is that have been parked before.
+// Parks goroutines that have used their stacks, and returns when their memory was given back, as is
+// the memory of all goroutines that have been parked before.
 void wait_until_stacks_are_trimmed() {
   constexpr int count = 500;
   sley_test::sleepers crowd(count);

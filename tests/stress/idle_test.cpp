@@ -67,7 +67,7 @@ void expect_no_switches() {
   }
 }
 
-// Parks so many goroutines, after they have done something.
+// Parks `count` goroutines, after they have done something.
 class parked_goroutines {
  public:
   explicit parked_goroutines(int count) {
@@ -149,7 +149,7 @@ CHILD_MAIN(is_between_two_runs) {
   return sley_test::verdict();
 }
 
-// All at the same time, for it takes each some seconds to settle.
+// All at the same time, because each takes some seconds to settle.
 TEST(idle, a_process_with_nothing_to_do_makes_no_context_switches) {
   if (sley_test::under_tsan) GTEST_SKIP() << "it has a thread that is never idle for long";
   const std::vector<std::string> names = {"has_parked_goroutines",

@@ -1,6 +1,6 @@
-// Memory that stacks have used and use no more goes back to the system: what is below the frames of
-// goroutines that stay parked, and the stacks of those that have ended. Nobody wakes for it, and
-// what is on the stacks stays as it was.
+// Memory that stacks have used and use no more goes back to the system: the pages below the frames
+// of parked goroutines, and the stacks of goroutines that have ended. No goroutine wakes for it,
+// and the contents of the stacks stay as they were.
 #include "support/child.hpp"
 #include "support/scale.hpp"
 #include "support/sleepers.hpp"
@@ -49,7 +49,7 @@ void expect_fall(std::size_t limit, Sleep sleep) {
 const auto sleep_in_the_library = [](auto time) { sley::this_goroutine::sleep_for(time); };
 const auto sleep_outside = [](auto time) { std::this_thread::sleep_for(time); };
 
-// Some memory for each, and some for the rest: records, stacks kept for those that come next.
+// Some memory for each, and some for the rest: records, stacks kept for the next goroutines.
 std::size_t limit_for(int goroutines, std::size_t bytes_each) {
   return at_start + static_cast<std::size_t>(goroutines) * bytes_each + (32 << 20);
 }
@@ -175,7 +175,7 @@ CHILD_MAIN(parks_in_sends) {
   });
 }
 
-// All at the same time, for it takes each some seconds. That with sends answers A10,
+// All at the same time, because each takes some seconds. That with sends answers A10,
 // TestShrinkStackDuringBlockedSend.
 TEST(memory_return, what_parked_and_ended_goroutines_do_not_need_is_given_back) {
   const auto ends = sley_test::run_children(

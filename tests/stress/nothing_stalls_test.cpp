@@ -1,7 +1,8 @@
 // Code that never calls the library and code that blocks its thread unannounced, all at once, for
-// SLEY_STRESS_SECONDS (5; a full run is 60): nobody stalls the others. With one processor a
-// goroutine that wants to run every millisecond does so within three slices, and those who compute
-// get equal shares. The figures are printed, and judged if the machine has nothing else to do.
+// SLEY_STRESS_SECONDS (5; a full run is 60): none of them stalls the others. With one processor a
+// goroutine that wants to run every millisecond does so within three slices, and goroutines that
+// compute get equal shares. The figures are printed, and judged if the machine has nothing else to
+// do.
 #include "support/harness.hpp"
 #include "support/machine_load.hpp"
 #include "support/threads.hpp"
@@ -91,7 +92,7 @@ void fight_for(std::mutex& mutex) {
   compute(50'000);
 }
 
-// --- who they are --------------------------------------------------------------------------------
+// --- the goroutines ------------------------------------------------------------------------------
 
 enum class kind {
   equal,  // as all others of this kind: computes, and never waits
@@ -139,7 +140,8 @@ class load {
     figures& mine = all_.emplace_back(figures{name, what});
     group_.add(1);
     sley::go(sley::go_options{.name = name, .stack_size = 1 << 20}, [this, &mine, body] {
-      // Who never calls the library stays on its thread, and has it to himself meanwhile.
+      // A goroutine that never calls the library stays on its thread, and has it to itself
+      // meanwhile.
       const nanoseconds before = cpu_time_of_thread();
       for (; !stop_; ++mine.laps) body();
       mine.cpu = cpu_time_of_thread() - before;
@@ -156,7 +158,7 @@ class load {
   sley::wait_group group_;
 };
 
-// --- what is claimed -----------------------------------------------------------------------------
+// --- the claims ----------------------------------------------------------------------------------
 
 // How late each of the calling goroutine's sleeps of a millisecond ended, in order of size.
 std::vector<nanoseconds> tick_for(nanoseconds time) {
@@ -202,7 +204,7 @@ void print_figures(const std::vector<nanoseconds>& late, const std::deque<figure
   }
 }
 
-// Laps of those who do the very same, and CPU time of all who only compute.
+// Laps of the goroutines that do the very same, and CPU time of all that only compute.
 void expect_equal_shares(const std::deque<figures>& all) {
   std::vector<double> laps;
   std::vector<double> cpu;
@@ -268,7 +270,7 @@ GO_TEST(nothing_stalls, with_several_processors_everybody_gets_on) {
   const bool judges = can_judge_times(machine);
   print_figures(late, everything.all());
   expect_progress_of_all(everything.all());
-  // With more processors than CPUs the kernel decides as well who runs when.
+  // With more processors than CPUs the kernel too decides which goroutine runs when.
   if (judges && max_procs() <= sley::runtime::num_cpu()) {
     EXPECT_LE(percentile(late, 0.99), 3 * slice);
   }

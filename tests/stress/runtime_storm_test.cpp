@@ -1,8 +1,8 @@
 // Everything at once at random for SLEY_STRESS_SECONDS (5): goroutines that compute, sleep in the
 // kernel with and without saying so, use channels and locks, lock themselves to their threads,
-// start others and end in several ways; foreign threads that do the same; and somebody who changes
-// the number of processors all the time. In the end the accounts must balance: each token that was
-// sent was received once, what locks protect was counted exactly, and everybody has ended.
+// start others and end in several ways; foreign threads that do the same; and a goroutine that
+// changes the number of processors all the time. In the end the accounts must balance: each token
+// that was sent was received once, counts under locks are exact, and all goroutines have ended.
 #include "support/account.hpp"
 #include "support/harness.hpp"
 #include "support/threads.hpp"

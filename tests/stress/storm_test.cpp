@@ -57,7 +57,7 @@ class storm {
 
   void close_one(int channel) { channels_[index(channel)].close(); }
 
-  // Takes what is left, and compares.
+  // Takes the remaining values, and compares.
   void finish() {
     for (int c = 0; c < count(); ++c) {
       message m;

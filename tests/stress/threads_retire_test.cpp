@@ -1,5 +1,5 @@
-// Threads that many blocking calls at once have made necessary go again when nobody has needed them
-// for a while: the process comes down to a few, and works as before.
+// Threads that many blocking calls at once have made necessary go again when they have not been
+// needed for a while: the process comes down to a few, and works as before.
 #include "support/child.hpp"
 #include "support/harness.hpp"
 #include "support/threads.hpp"
@@ -32,7 +32,7 @@ struct thread_witness {
 };
 thread_local thread_witness witness;
 
-// So many goroutines in blocking reads at the same time, seen to be there, and let go.
+// Starts `count` goroutines in blocking reads at the same time, sees them there, and lets them go.
 void block_at_once(int count) {
   int ends[2];
   ASSERT_EQ(pipe(ends), 0);
@@ -59,7 +59,7 @@ void block_at_once(int count) {
   close(ends[1]);
 }
 
-// A few: those of the test and the runtime's own, one for each processor, and some to spare.
+// A few: the threads of the test and the runtime's own, one for each processor, and some to spare.
 int few() { return sley::runtime::max_procs() + 16; }
 
 void expect_few_threads(bool asleep) {
@@ -151,7 +151,7 @@ CHILD_MAIN(waits_on_locked_threads) {
   });
 }
 
-// All at the same time, for it takes each some seconds.
+// All at the same time, because each takes some seconds.
 TEST(threads_retire, when_nobody_has_needed_them_for_a_while_and_the_runtime_works_on) {
   const std::vector<std::string> names = {
       "sleeps_after_blocking_calls", "is_busy_after_blocking_calls", "waits_on_locked_threads"};

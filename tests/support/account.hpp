@@ -1,12 +1,12 @@
-// Who sent and received what: two accounts of the same tokens are equal.
+// Accounts of sent and of received tokens: two accounts of the same tokens are equal.
 #pragma once
 
 #include <cstdint>
 
 namespace sley_test {
 
-// Tokens are numbers that nobody else sends. Their number, their sum and the sum of their hashes
-// show whether one is missing, doubled or damaged.
+// Tokens are numbers that no other goroutine sends. Their number, their sum and the sum of their
+// hashes show whether one is missing, doubled or damaged.
 struct account {
   std::uint64_t tokens = 0;
   std::uint64_t sum = 0;

@@ -1,4 +1,4 @@
-// What the tests of calls that block their thread share.
+// Shared by the tests of calls that block their thread.
 #pragma once
 
 #include "support/harness.hpp"
@@ -33,8 +33,8 @@ struct byte_pipe : two_ends {
   void write(char byte) const { EXPECT_EQ(::write(fds[1], &byte, 1), 1); }
 };
 
-// Many short sleeps, each blocking a thread, take as long as a few: `sleep` is called in so many
-// goroutines at once. They are longer if so many threads take their time to start.
+// Many short sleeps, each blocking a thread, take as long as a few: `sleep` is called in `count`
+// goroutines at once. The sleeps are longer if that many threads take their time to start.
 template <class Sleep>
 void expect_sleeps_overlap(int count, std::chrono::nanoseconds each, Sleep sleep) {
   const auto start = std::chrono::steady_clock::now();

@@ -89,7 +89,7 @@ pid_t spawn(const std::string& name, const environment& additions, const pipe_en
   return pid;
 }
 
-// Appends what there is to read. False at the end of the stream.
+// Appends the bytes that can be read. False at the end of the stream.
 bool read_some(int fd, std::string& to) {
   char buffer[4096];
   const ssize_t count = ::read(fd, buffer, sizeof buffer);

@@ -3,8 +3,8 @@
 //   CHILD_MAIN(prints_hello) { std::puts("hello"); return 0; }
 //   TEST(death, ...) { const auto child = run_child("prints_hello"); EXPECT_EQ(child.status, 0); }
 //
-// The child is this program again, started with the name as argument; it sees no GoogleTest. Not to
-// be used in a goroutine: waiting for the child blocks the thread.
+// The child is this program again, started with the name as argument; it sees no GoogleTest. Do not
+// use it in a goroutine: waiting for the child blocks the thread.
 #pragma once
 
 #include "support/conditions.hpp"
@@ -41,13 +41,13 @@ child_result run_child(const std::string& name, const environment& additions = {
 std::vector<child_result> run_children(const std::vector<std::string>& names,
                                        std::chrono::seconds limit = patience);
 
-// What the main function of a child returns that has used EXPECTs: 7, or 3 if one has failed.
+// The status for the main function of a child that has used EXPECTs: 7, or 3 if one has failed.
 int verdict();
 // ... and that cannot do here what it is about.
 inline constexpr int skipped = 77;
 
-// Becomes the child, in this process: for what must be so before a program's first instruction.
-// Returns only if that fails.
+// Becomes the child, in this process: for conditions that must hold before a program's first
+// instruction. Returns only if that fails.
 void become_child(const std::string& name);
 
 // Expects that stderr is one line of the library's, which matches.

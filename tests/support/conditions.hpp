@@ -1,4 +1,4 @@
-// Under what conditions a test runs: what was built, and how slow it may be.
+// Under what conditions a test runs: which build, and how slow it may be.
 #pragma once
 
 #include <chrono>
@@ -37,8 +37,8 @@ inline constexpr bool under_chaos = false;
 
 inline constexpr bool under_sanitizer = under_asan || under_tsan;
 
-// How long a test waits for what must come: then it never will. A shared machine may stand still
-// for seconds, and then do a tenth of what it did before.
+// How long a test waits for an event that must come: after that it never will. A shared machine may
+// stand still for seconds, and then run at a tenth of its speed.
 inline constexpr std::chrono::seconds patience{100};
 
 }  // namespace sley_test

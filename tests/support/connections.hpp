@@ -52,14 +52,14 @@ std::string read_exactly(const Stream& s, std::size_t size) {
   return got;
 }
 
-// Sends back what comes, until the end.
+// Sends back all bytes that come, until the end.
 inline void echo(const sley::net::stream& s) {
   std::byte buffer[16 * 1024];
   while (const std::size_t n = s.read_some(buffer)) s.write_all(std::span(buffer).first(n));
 }
 
-// Sends so many random bytes to an echo, and expects them back. One side writes while the other
-// reads, for a large message does not fit into the sockets.
+// Sends `bytes` random bytes to an echo, and expects them back. One goroutine writes while another
+// reads, because a large message does not fit into the sockets.
 inline void exchange(const sley::net::stream& s, random_source& random, std::size_t bytes) {
   std::vector<std::byte> sent(bytes);
   for (std::byte& b : sent) b = static_cast<std::byte>(random());
@@ -71,7 +71,7 @@ inline void exchange(const sley::net::stream& s, random_source& random, std::siz
   EXPECT_TRUE(got == sent) << sent.size() << " bytes";
 }
 
-// What a read of one byte reports.
+// The error that a read of one byte reports.
 template <class Stream>
 std::error_code read_error(const Stream& s) {
   std::error_code error;

@@ -55,7 +55,7 @@ struct detached {
   };
 };
 
-// Begins when it is awaited, and hands its result to who awaits it.
+// Begins when it is awaited, and hands its result to the awaiting coroutine.
 template <class T>
 class task {
  public:

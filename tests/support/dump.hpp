@@ -36,7 +36,7 @@ bool has_line_numbers();
 void expect_frame(const shown_goroutine& g, const std::string& function,
                   const std::string& file = "dump.cpp");
 
-// --- who is to be shown ---
+// --- goroutines to show ---
 
 // Keeps a call from being the last thing of its function, which then would not be on the stack.
 inline void not_a_tail_call() { asm volatile("" ::: "memory"); }

@@ -1,4 +1,4 @@
-// What comes out of a call that fails.
+// The exception of a call that fails.
 #pragma once
 
 #include <stdexcept>

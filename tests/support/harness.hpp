@@ -1,4 +1,4 @@
-// What the tests share: a test whose body is the main goroutine, waiting without sleeping, seeded
+// Shared by all tests: a test whose body is the main goroutine, waiting without sleeping, seeded
 // chance, and a leak check.
 //
 //   GO_TEST(chan, close_wakes_every_receiver) { ... }    the body runs through sley::run
@@ -50,7 +50,7 @@ inline void let_others_run() {
   for (int i = 0; i < 200; ++i) sley::this_goroutine::yield();
 }
 
-// The goroutine that calls, for is_parked while it lives.
+// The calling goroutine, for is_parked while it lives.
 const void* current_goroutine() noexcept;
 bool is_parked(const void* goroutine) noexcept;
 
@@ -77,13 +77,14 @@ bool go_until_parked_or_ended(F&& f) {
   return is_settled && !seen->has_ended;
 }
 
-// For what does not end by itself.
+// For loops that do not end by themselves.
 template <class F>
 void go_until_parked(F&& f) {
   EXPECT_TRUE(go_until_parked_or_ended(std::forward<F>(f))) << "the goroutine does not park";
 }
 
-// So many processors while it lives, or any number; as many as before when it goes.
+// Sets this number of processors while it lives; without a number the test sets its own. The number
+// from before is back when it goes.
 class processors {
  public:
   processors() = default;

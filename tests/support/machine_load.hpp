@@ -1,4 +1,4 @@
-// Who else is at work on this machine: what other processes keep late is not the runtime's fault.
+// How busy other processes keep this machine: a delay that they cause is not the runtime's fault.
 #pragma once
 
 #include <chrono>

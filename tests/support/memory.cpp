@@ -35,7 +35,7 @@ std::size_t allocated_memory() {
   return info.uordblks + info.hblkhd;
 }
 
-// The one that lists them is not counted.
+// The descriptor that lists them is not counted.
 int open_descriptors() {
   const auto all = std::filesystem::directory_iterator("/proc/self/fd");
   return static_cast<int>(std::distance(begin(all), end(all))) - 1;

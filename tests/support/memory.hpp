@@ -5,13 +5,14 @@
 
 namespace sley_test {
 
-// What the system could still give out without swapping (MemAvailable of /proc/meminfo), in bytes.
+// The memory that the system could still give out without swapping (MemAvailable of /proc/meminfo),
+// in bytes.
 std::size_t available_memory();
 
-// What this process has in memory (VmRSS of /proc/self/status), in bytes.
+// The resident memory of this process (VmRSS of /proc/self/status), in bytes.
 std::size_t resident_memory();
 
-// What malloc has given out and not got back, in bytes; 0 where a sanitizer has its own.
+// The memory that malloc has given out and not got back, in bytes; 0 where a sanitizer has its own.
 std::size_t allocated_memory();
 
 // The number of this process's open descriptors.

@@ -1,4 +1,5 @@
-// A connection whose peer is a text, for tests and fuzzers of HTTP, and what servers answer there.
+// A connection whose peer is a text, for tests and fuzzers of HTTP, and the answers of servers
+// there.
 #pragma once
 
 #include <sley/http.hpp>
@@ -16,7 +17,7 @@
 
 namespace sley_test {
 
-// Gives out its text in pieces, then the end; keeps what is written, if there is where.
+// Gives out its text in pieces, then the end; keeps the written bytes, if it has a place for them.
 class memory_connection final : public sley::http::connection {
  public:
   memory_connection(std::string_view text, std::size_t piece, std::string* written = nullptr)

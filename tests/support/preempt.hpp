@@ -10,8 +10,8 @@
 namespace sley_test {
 
 // Goroutines that call body(stop, i) once, with room for what the C++ library does with stacks, and
-// must be preempted so often while they are in it. `stop` is set then, and all have ended when it
-// returns.
+// must be preempted `times` times in all while they are in it. `stop` is set then, and all have
+// ended when it returns.
 template <class Body>
 void preempt(int goroutines, std::uint64_t times, Body body) {
   const auto preemptions = [] { return sley::runtime::read_stats().preemptions; };

@@ -15,8 +15,8 @@ struct refusal {
   unsigned value = 0;
 };
 
-// In every thread, those that are made later included, and after an exec. For ever: it cannot be
-// taken back. False if filters are refused themselves.
+// Holds in every thread, also in later ones, and after an exec. It cannot be taken back. False if
+// filters are refused themselves.
 bool refuse(std::initializer_list<refusal> refusals);
 
 }  // namespace sley_test

@@ -1,4 +1,4 @@
-// What the tests with very many goroutines share.
+// Shared by the tests with very many goroutines.
 #pragma once
 
 #include "support/harness.hpp"
@@ -22,7 +22,7 @@ inline int at_most(int wanted) {
   return std::min(wanted, under_sanitizer ? 20000 : has_checks ? 100000 : wanted);
 }
 
-// Touches so many pages of stack, and returns their number.
+// Touches `pages` pages of stack, and returns their number.
 [[gnu::noinline]] inline int use_stack(int pages) {
   volatile char page[4096];
   page[0] = 1;

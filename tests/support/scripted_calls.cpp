@@ -42,7 +42,7 @@ extern "C" const char sley_test_passed_on[];
 namespace sley_test {
 namespace {
 
-// Those that have been; a thread may be about to answer by an old one.
+// Old scripts are kept, because a thread may be about to answer by one.
 struct script {
   std::vector<call_pattern> patterns;
   scripted_calls::answer how;
@@ -93,7 +93,7 @@ void add(const call_pattern& p, std::vector<sock_filter>& filter) {
   filter.push_back(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRAP));
 }
 
-// What is passed on goes through.
+// A call that is passed on goes through.
 void begin(std::vector<sock_filter>& filter) {
   const auto from = reinterpret_cast<std::uintptr_t>(&sley_test_passed_on);
   constexpr unsigned at = offsetof(seccomp_data, instruction_pointer);

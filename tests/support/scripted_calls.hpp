@@ -6,8 +6,8 @@
 //     return is_the_third_time() ? -EMFILE : call.pass_on();
 //   });
 //
-// Calls that are made with SIGSYS blocked end the process: those between the making of a thread and
-// its first instruction. So do those of a program that the process becomes or starts.
+// Calls that are made with SIGSYS blocked end the process: calls between the making of a thread and
+// its first instruction. So do calls of a program that the process becomes or starts.
 #pragma once
 
 #include <initializer_list>
@@ -22,8 +22,8 @@ struct system_call {
   long pass_on() const;
 };
 
-// Which calls; if it matters, only those where the low half of one of their arguments has this
-// value in these bits.
+// Which calls; if it matters, only calls where the low half of one argument has this value in these
+// bits.
 struct call_pattern {
   long number;
   unsigned argument = 0;

@@ -34,7 +34,7 @@ class pattern {
   std::array<volatile std::uint64_t, 256> words_;  // 2 KiB
 };
 
-// Parks with so many frames full of values above, and looks whether they are the same after.
+// Parks with `frames` frames full of values above, and looks whether they are the same after.
 [[gnu::noinline]] inline bool park_below(int frames, int seed, const sley::chan<void>& release) {
   const pattern here(seed + frames);
   if (frames > 0) return park_below(frames - 1, seed, release) && here.is_intact();

@@ -1,4 +1,4 @@
-// What tests do with the thread they are on, and what they want to know of threads.
+// Actions of tests on their own thread, and facts about threads.
 #pragma once
 
 #include "support/conditions.hpp"
@@ -11,7 +11,7 @@
 
 namespace sley_test {
 
-// Computes for so long, without a call of the library.
+// Computes for at least this long, without a call of the library.
 void compute_for(std::chrono::nanoseconds d);
 
 // Something to compute, each step of which needs all bits of the one before.
@@ -34,8 +34,8 @@ template <class Predicate>
   return true;
 }
 
-// One call that blocks the thread for so long and leaves errno alone. False if a signal ended it
-// early.
+// One call that blocks the thread for at least this long and leaves errno alone. False if a signal
+// ended it early.
 bool sleep_in_the_kernel(std::chrono::nanoseconds d);
 
 // The thread's errno. Not inlined: compilers remember where errno is, and a goroutine may be on

@@ -36,7 +36,7 @@ class authority {
   std::string certificate_;
 };
 
-// Signed by nobody else.
+// Signed by no authority but itself.
 identity self_signed(const certificate_wish& wish = {});
 
 // One for all tests of a program, and a server's settings with a good certificate of its.

@@ -34,7 +34,7 @@ using sley_test::the_authority;
 
 namespace {
 
-// A folder with the certificates, for who wants files.
+// A folder with the certificates, because commands want files.
 class folder {
  public:
   folder() {
@@ -74,7 +74,7 @@ class command {
     output = std::move(out.reader);
   }
   ~command() {
-    // Only who runs: to kill(2) a pid of -1 means everybody.
+    // Only a running process: to kill(2) a pid of -1 means all processes.
     if (pid_ > 0) ::kill(pid_, SIGKILL);
     wait();
   }
@@ -90,7 +90,7 @@ class command {
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
   }
 
-  // What it prints, up to and with this text; all there is if that never comes.
+  // Its output up to and with this text, or all of it if the text never comes.
   std::string read_until(const std::string& text) {
     while (seen_.find(text) == std::string::npos && read_more()) {
     }
@@ -106,7 +106,7 @@ class command {
     std::vector<char*> words;
     for (std::string& argument : arguments) words.push_back(argument.data());
     words.push_back(nullptr);
-    // Its ends of the pipes are to block, as it expects.
+    // Its ends of the pipes must block, because it expects that.
     for (const int fd : {in, out}) ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) & ~O_NONBLOCK);
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);

@@ -66,7 +66,7 @@ GO_TEST(tls_endings, destroying_announces_the_end) {
   EXPECT_EQ(read_to_end(c.server), "last words");
 }
 
-// Somebody between the two may have cut the connection.
+// An attacker between the two may have cut the connection.
 GO_TEST(tls_endings, an_end_that_was_not_announced_is_an_error) {
   const tls_pair c = connected_tls();
   c.client.write_all(bytes_of("half of it"));
@@ -77,7 +77,7 @@ GO_TEST(tls_endings, an_end_that_was_not_announced_is_an_error) {
   EXPECT_NE(read_error(c.server), tls_errc::failed);
 }
 
-// The same with the data and the cut in one: what has come counts before the error.
+// The same with the data and the cut in one: bytes that have come count before the error.
 GO_TEST(tls_endings, what_came_before_the_cut_is_read) {
   const tls_pair c = connected_tls();
   c.client.write_all(bytes_of("half of it"));
@@ -117,7 +117,7 @@ GO_TEST(tls_endings, close_wakes_a_writer_that_waits) {
   group.wait();
 }
 
-// The writer waits for a peer that does not read, and that holds up nobody.
+// The writer waits for a peer that does not read, and that does not hold up the reader.
 GO_TEST(tls_endings, a_writer_that_waits_does_not_hold_up_a_reader) {
   const tls_pair c = connected_tls();
   wait_group group;

@@ -1,5 +1,5 @@
-// Handshakes: who is accepted and who is refused, and why; what both ends agree on; sessions that
-// are resumed. The certificates are made for the occasion.
+// Handshakes: which peers are accepted and which are refused, and why; what both ends agree on;
+// sessions that are resumed. The certificates are made for the occasion.
 #include "support/harness.hpp"
 #include "tls/pairs.hpp"
 
@@ -74,7 +74,7 @@ GO_TEST(tls_handshake, a_server_of_another_name_is_refused) {
   EXPECT_EQ(refusal(the_authority().issue(), "127.0.0.2").value(), X509_V_ERR_IP_ADDRESS_MISMATCH);
 }
 
-// RFC 6125: the subject's common name, here "somebody", is none.
+// RFC 6125: the subject's common name is no host name.
 GO_TEST(tls_handshake, a_common_name_is_no_host_name) {
   EXPECT_EQ(refusal(the_authority().issue({.names = {}}), "somebody"),
             tls_errc::certificate_refused);
@@ -243,7 +243,7 @@ GO_TEST(tls_handshake, later_connections_to_a_host_resume_the_session) {
     EXPECT_FALSE(is_resumed(client, server));
     for (int i = 0; i < 5; ++i) EXPECT_TRUE(is_resumed(client, server)) << i;
     EXPECT_FALSE(is_resumed(client, server, "127.0.0.1"));  // that is another host
-    // Who does not know the session makes a new one.
+    // A server that does not know the session makes a new one.
     EXPECT_FALSE(is_resumed(client, tls_context::server(server_options())));
   }
 }

@@ -117,8 +117,8 @@ GO_TEST(tls, carries_much_both_ways_at_once) {
   }
 }
 
-// New keys while both ends write more than all buffers hold: the answers to that are sent by who
-// is reading, or by who is writing.
+// New keys while both ends write more than all buffers hold: a goroutine that reads or writes sends
+// the answers to that.
 GO_TEST(tls, keys_change_while_both_ends_write) {
   const tls_pair c = connected_tls();
   const auto bytes = random_bytes(1'000'000, 3);
@@ -132,7 +132,7 @@ GO_TEST(tls, keys_change_while_both_ends_write) {
   }
   group.wait();
   for (int i = 0; i < 3; ++i) {
-    // Nobody else is at it, as native_tls() asks for.
+    // No other goroutine uses the stream now, as native_tls() asks for.
     EXPECT_EQ(::SSL_key_update(c.client.native_tls(), SSL_KEY_UPDATE_REQUESTED), 1);
     wait_group both;
     both.go([&] { c.client.write_all(bytes); });

@@ -26,7 +26,7 @@ inline void unmap_memory(void*, std::size_t) {}
 enum class guard : unsigned char { none, advised, split };
 inline guard install_guard(void*, std::size_t) { return guard::advised; }
 inline void forget_guard(guard) {}
-// Whoever still needs what was there does not find it.
+// A thread that still needs the old bytes does not find them.
 inline void discard_memory(void* start, std::size_t bytes) { std::memset(start, 0xdd, bytes); }
 
 }  // namespace sley::platform

@@ -1,4 +1,4 @@
-// For models of what is in src/sync: a thread of the model may always be inside.
+// For models of src/sync: a thread of the model may always be inside.
 #pragma once
 
 #include "base/check.hpp"

@@ -1,5 +1,5 @@
-// For models of what is in src/sync: a thread of the model is a goroutine, the machine that it runs
-// on and its processor. It parks on a note.
+// For models of src/sync: a thread of the model is a goroutine, the machine that it runs on and its
+// processor. It parks on a note.
 #pragma once
 
 #include <sley/detail/atomic.hpp>

@@ -1,4 +1,4 @@
-// For models of what is in src/sync: the processors are those of the machines.
+// For models of src/sync: the processors belong to the machines.
 #pragma once
 
 #include "runtime/goroutine.hpp"

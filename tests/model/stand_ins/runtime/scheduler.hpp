@@ -1,5 +1,5 @@
-// For models of what is in src/sync: park and ready. A goroutine that is made ready has saved its
-// context, and is made ready once.
+// For models of src/sync: park and ready. A goroutine that is made ready has saved its context, and
+// is made ready once.
 #pragma once
 
 #include <sley/detail/lock.hpp>

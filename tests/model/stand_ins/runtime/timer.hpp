@@ -1,5 +1,5 @@
-// For models of what is in src/sync: one heap with room for one timer, which fires when a thread
-// of the model calls fire_timer().
+// For models of src/sync: one heap with room for one timer, which fires when a thread of the model
+// calls fire_timer().
 #pragma once
 
 #include <sley/detail/lock.hpp>

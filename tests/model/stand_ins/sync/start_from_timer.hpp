@@ -1,4 +1,4 @@
-// For models of what is in src/sync: no timer of theirs calls anything.
+// For models of src/sync: no timer of theirs calls anything.
 #pragma once
 
 #include "runtime/scheduler.hpp"
