@@ -49,8 +49,10 @@ void check_authority(std::string_view text) {
   expect(!is_for_requests || is_clear, "a request names no zone, nor a port without number", text);
   std::string again(named->host);
   // A zone may also stand behind a bare '%', as people write it.
-  const bool is_encoded = text.find("%25") != std::string_view::npos;
-  if (!named->zone.empty()) again.append(is_encoded ? "%25" : "%").append(named->zone);
+  if (!named->zone.empty()) {
+    const bool is_encoded = text.substr(text.find('%')).starts_with("%25");
+    again.append(is_encoded ? "%25" : "%").append(named->zone);
+  }
   if (text.starts_with('[')) again = '[' + again + ']';
   expect(text.starts_with(again), "host and zone are its beginning", text);
   const std::string_view port = text.substr(again.size());
