@@ -249,10 +249,10 @@ class timer_ref;
 
 }  // namespace detail
 
-// The sending view of a channel. As for all three kinds of handle: the operations are const, for a
-// handle only names a channel; goroutines and foreign threads may call them at any time; where one
-// parks the goroutine it blocks a foreign thread; send and receive on the nil channel never return.
-// From Go's channel types.
+// The sending view of a channel. As for all three kinds of handle: the operations are const,
+// because a handle only names a channel; goroutines and foreign threads may call them at any time;
+// where one parks the goroutine it blocks a foreign thread; send and receive on the nil channel
+// never return. From Go's channel types.
 template <class T>
 class send_chan : public detail::sending<T, detail::chan_handle> {
  public:

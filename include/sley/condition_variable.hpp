@@ -17,10 +17,10 @@ namespace sley {
 using std::cv_status;
 
 // As std::condition_variable, with sley::mutex. Waiting parks a goroutine and blocks a foreign
-// thread. notify_one() wakes the one that waits longest, exactly one, and never one that begins to
-// wait later; there are no spurious wake-ups, but a predicate is still the way to wait. Notifying
-// never parks and needs no lock. It may be destroyed once all waiters have been notified, or have
-// timed out, even if they have not returned yet; earlier, that is a fatal error.
+// thread. notify_one() wakes the waiter that waits longest, exactly one, and never a waiter that
+// begins to wait later; there are no spurious wake-ups, but a predicate is still the way to wait.
+// Notifying never parks and needs no lock. It may be destroyed once all waiters have been notified,
+// or have timed out, even if they have not returned yet; earlier, that is a fatal error.
 //
 // Waiting throws std::logic_error if the lock is not held, or if others wait with another mutex;
 // the timed forms throw std::bad_alloc without memory for a timer. Nothing has been unlocked then.

@@ -6,9 +6,10 @@
 //
 // A context is a handle: copies name the same one. Contexts form trees; when one ends, all that
 // were made from it have ended by the time the call that ended it returns. A context stays as long
-// as somebody holds it, its cancel function or a context made from it; its channel and its stop
-// token do not hold it. One that nobody holds never ends, and leaves its parent. Any thread may
-// call everything here at any time. What parks does so only while another ends the same tree.
+// as a copy of it, its cancel function or a context made from it exists; its channel and its stop
+// token do not hold it. A context that is not held never ends, and leaves its parent. Any thread
+// may call everything here at any time. A function here parks only while another caller ends the
+// same tree.
 //
 // Every function of the library that takes a context to wait with looks at it first: once it has
 // ended, the function does nothing and reports the context's error, even if its work could have
@@ -60,7 +61,7 @@ class SLEY_API context {
   recv_chan<void> done() const;
   // Empty while the context is live, else a context_errc; done() is closed by then.
   std::error_code error() const noexcept;
-  // What the context was ended with, which is its parent's if that ended it; where nothing was
+  // The cause that the context was ended with, which is its parent's if that ended it; if none was
   // given, a std::system_error with error(). Null while it is live. From Go's context.Cause.
   std::exception_ptr cause() const;
   // The earliest of its own and its parents'.
@@ -96,7 +97,8 @@ class SLEY_API context {
 };
 
 // Ends a context as canceled, and with it all that were made from it; after the first time it does
-// nothing. Functions of after_func() are started, those of stop tokens have run when it returns.
+// nothing. Functions of after_func() are started, and functions of stop tokens have run, when it
+// returns.
 class SLEY_API cancel_function {
  public:
   cancel_function() noexcept = default;  // ends nothing

@@ -9,15 +9,15 @@
 //   int result = sley::await(some_coroutine());       // whatever a coroutine can co_await
 //   int other = sley::await(some_std_future);
 //
-// What is ready at once neither suspends the coroutine nor parks. Otherwise a goroutine waits in
-// the coroutine's place and then resumes it: the coroutine goes on in a goroutine of its own,
+// A wait that is over at once neither suspends the coroutine nor parks. Otherwise a goroutine waits
+// in the coroutine's place and then resumes it: the coroutine goes on in a goroutine of its own,
 // wherever it was suspended, and may park there. An exception out of resume() is one out of that
 // goroutine. For anything else that a goroutine can wait for: co_await async(f), f waits. (GCC 12
-// destroys captures of a lambda that stands in co_await's operand twice: give it a name before.)
+// destroys captures of a lambda in co_await's operand twice: give it a name before.)
 //
-// A suspended coroutine may be destroyed, by who knows that it is not being resumed: that nobody
-// sends, receives, closes or brings a result meanwhile. The wait ends then. Otherwise, if the
-// coroutine is not resumed yet, a value that has just been received for it may be lost.
+// A suspended coroutine may be destroyed if it is certain not to be resumed: no other caller sends,
+// receives, closes or brings a result meanwhile. The wait ends then. Otherwise, if the coroutine is
+// not resumed yet, a value that has just been received for it may be lost.
 #pragma once
 
 #include <sley/chan.hpp>
@@ -75,7 +75,7 @@ using awaiter_type = decltype(awaiter_of(std::declval<A>()));
 template <class A>
 concept awaitable = awaiter<awaiter_type<A>>;
 
-// What await() returns: a value where co_await has an rvalue reference, into what may be gone.
+// What await() returns: a value where co_await has an rvalue reference, whose object may be gone.
 template <class A, class R = decltype(std::declval<awaiter_type<A>&>().await_resume())>
 using await_result = std::conditional_t<std::is_rvalue_reference_v<R>, std::remove_cvref_t<R>, R>;
 
@@ -129,9 +129,9 @@ template <detail::awaitable A>
 detail::await_result<A> await(A&& awaitable);
 
 // Waits for a future of the standard library, and returns or throws what its get() does. It knows
-// no goroutines, so this is a call that blocks the thread, announced with blocking(): others go on.
-// A deferred function runs at once, in this goroutine. Any thread. std::future_error{no_state} if
-// there is no result to wait for.
+// no goroutines, so this is a call that blocks the thread, announced with blocking(): other
+// goroutines go on. A deferred function runs at once, in this goroutine. Any thread.
+// std::future_error{no_state} if there is no result to wait for.
 template <class R>
 R await(std::future<R>& f);
 template <class R>
@@ -144,8 +144,8 @@ decltype(auto) await(const std::shared_future<R>& f);
 namespace detail {
 
 // A coroutine's wait, in its frame. Either the goroutine that waits in its place or the end of the
-// frame comes first: the one whose signal gets into the channel, which has room for one. So after
-// its own the goroutine may use the frame, and the frame's wakes the goroutine.
+// frame comes first: its signal gets into the channel, which has room for one. So after its own
+// signal the goroutine may use the frame, and the frame's signal wakes the goroutine.
 class suspension {
  public:
   suspension() noexcept = default;
@@ -174,8 +174,8 @@ class suspension {
 
 inline bool comes_first(const chan<void>& decided) { return decided.try_send() == chan_status::ok; }
 
-// Waits for a channel, unless the frame ends first: a value that is sent after that is somebody
-// else's, so who gets here late must not take it. True: the frame is the caller's to use.
+// Waits for a channel, unless the frame ends first: a value that is sent after that is for another
+// receiver, so a late goroutine must not take it. True: the caller may use the frame.
 inline bool wait_for(select_case& operation, const chan<void>& decided) {
   select_case cases[] = {{decided.ref().core(), nullptr, case_kind::receive, false}, operation};
   alignas(std::max_align_t) std::byte scratch[select_scratch_bytes(std::size(cases))];

@@ -19,7 +19,7 @@ namespace sley {
 //
 // A group is for one task: when wait() has returned its context has ended, and the first exception
 // stays. Any thread may call everything here. It must not be destroyed while a call is under way,
-// but for those of its own goroutines; see the destructor. From Go's golang.org/x/sync/errgroup,
+// except calls of its own goroutines; see the destructor. From Go's golang.org/x/sync/errgroup,
 // with exceptions in the place of errors.
 class SLEY_API error_group {
  public:
@@ -30,15 +30,16 @@ class SLEY_API error_group {
   error_group(const error_group&) = delete;
   error_group& operator=(const error_group&) = delete;
   // If goroutines are still running, as when an exception comes between go() and wait(), it ends
-  // context() and parks until they have ended. What they throw then is dropped. An exception from
-  // before, which no wait() has thrown, is a line on stderr, unless the block is left by another.
+  // context() and parks until they have ended. Exceptions that they throw then are dropped. An
+  // exception from before, which no wait() has thrown, is a line on stderr, unless the block is
+  // left by another.
   ~error_group();
 
   // Calls f() in a goroutine; what it returns is dropped. If an exception leaves it, and it is the
   // group's first, that ends context() with the exception as its cause. A goroutine that ends by
-  // exit() has not failed. While there are as many as the limit allows, parks until one of them
-  // has ended; those who wait get their places in order. Throws what sley::go() throws; no
-  // goroutine was started then, and the group has not failed.
+  // exit() has not failed. While there are as many as the limit allows, parks until one of them has
+  // ended; callers that wait get their places in order. Throws what sley::go() throws; no goroutine
+  // was started then, and the group has not failed.
   template <class F>
   void go(F&& f) {
     group_.go(std::forward<F>(f));

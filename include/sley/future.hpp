@@ -21,7 +21,7 @@ namespace detail {
 
 struct future_access;
 
-// What future and shared_future have in common.
+// The common part of future and shared_future.
 template <class R>
 class future_handle {
  public:
@@ -33,7 +33,7 @@ class future_handle {
   void wait() const { checked().done.wait(); }
   // Whether get() would return at once. Never parks.
   bool is_ready() const { return checked().done.is_set(); }
-  // Waits at most so long: ready or timeout. std::bad_alloc without memory for a timer.
+  // Waits at most for d, or until t: ready or timeout. std::bad_alloc without memory for a timer.
   template <class Rep, class Period>
   future_status wait_for(const std::chrono::duration<Rep, Period>& d) const {
     return is_ready() ? future_status::ready : wait_until(time_in(d));
@@ -78,8 +78,8 @@ class future : public detail::future_handle<R> {
   future(future&&) noexcept = default;
   future& operator=(future&&) noexcept = default;
 
-  // Parks until the result is there, and returns it or throws what was thrown instead
-  // (std::future_error{broken_promise} if nobody can bring it any more, as when the goroutine ended
+  // Parks until the result is there, and returns it or throws the exception that came instead
+  // (std::future_error{broken_promise} if no result can come any more, as when the goroutine ended
   // by exit()). Once only: valid() is false after. std::future_error{no_state} if there is no
   // result to wait for.
   R get() {
@@ -127,7 +127,7 @@ class shared_future : public detail::future_handle<R> {
 
 namespace detail {
 
-// For those who make futures, or wait for the result without them.
+// For code that makes futures, or waits for the result without them.
 struct future_access {
   template <class R>
   static future<R> make(std::shared_ptr<future_state<R>> state) noexcept {

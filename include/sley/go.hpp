@@ -43,7 +43,8 @@ struct run_options {
 };
 
 namespace detail {
-// Runs the task on the main goroutine; returns when it has returned. Throws what has left it.
+// Runs the task on the main goroutine; returns when it has returned. Throws the exception that left
+// it.
 SLEY_API void run_main(const run_options& options, const task_type& type, void* callable);
 }  // namespace detail
 
@@ -89,8 +90,8 @@ SLEY_API std::string_view name() noexcept;
 // Copies the first 31 bytes of the name. On a foreign thread: std::logic_error.
 SLEY_API void set_name(std::string_view name);
 
-// Goes to the back of the global queue and lets others run (Go's runtime.Gosched). On a foreign
-// thread: sched_yield(2).
+// Goes to the back of the global queue and lets other goroutines run (Go's runtime.Gosched). On a
+// foreign thread: sched_yield(2).
 SLEY_API void yield();
 
 // Parks for at least d (returns at once if d <= 0), on std::chrono::steady_clock. The largest
@@ -115,11 +116,11 @@ void sleep_until(const std::chrono::time_point<Clock, Duration>& t) {
 // returns. On a foreign thread: std::logic_error.
 [[noreturn]] SLEY_API void exit();
 
-// From now on this goroutine runs on this thread and nobody else does, until unlock_os_thread has
-// been called as often. A goroutine that ends while locked takes its thread with it. For state that
-// belongs to a thread: graphics contexts, signal masks, namespaces. Each wait of a locked goroutine
-// is a wait of its thread. On a foreign thread: nothing, for that is the case already. unlock
-// without lock: nothing. Neither parks. From Go's runtime.LockOSThread.
+// From now on this goroutine runs on this thread and no other goroutine does, until
+// unlock_os_thread has been called as often. A goroutine that ends while locked takes its thread
+// with it. For state that belongs to a thread: graphics contexts, signal masks, namespaces. Each
+// wait of a locked goroutine is a wait of its thread. On a foreign thread: nothing, because that is
+// the case already. unlock without lock: nothing. Neither parks. From Go's runtime.LockOSThread.
 SLEY_API void lock_os_thread();
 SLEY_API void unlock_os_thread();
 

@@ -31,9 +31,10 @@ SLEY_API void add_local(const local_key& key, void* value, void (*destroy)(void*
 // A variable of which each goroutine, and each foreign thread, has a value of its own: made at its
 // first use there, by the initialiser, and destroyed when the goroutine or thread ends, on itself,
 // the last one made first. Access takes constant time and never parks. (A thread_local would be
-// shared by all goroutines that come by a thread, and lost by one that goes to another.)
+// shared by all goroutines that come by a thread, and lost by a goroutine that goes to another
+// thread.)
 //
-// The variable may be destroyed while goroutines have values of it: those stay until their
+// The variable may be destroyed while goroutines have values of it: these values stay until their
 // goroutines end, or use a variable that was made later.
 template <class T>
 class goroutine_local {

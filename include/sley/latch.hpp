@@ -80,10 +80,10 @@ class SLEY_API barrier_core {
 
 }  // namespace detail
 
-// As std::barrier: a number of participants wait for each other, phase after phase. The one that
-// arrives last calls the completion function, and only then do the others go on. Waiting parks a
-// goroutine and blocks a foreign thread; the completion function may park as well. The barrier may
-// be destroyed when no call is under way.
+// As std::barrier: a number of participants wait for each other, phase after phase. The participant
+// that arrives last calls the completion function, and only then do the others go on. Waiting parks
+// a goroutine and blocks a foreign thread; the completion function may park as well. The barrier
+// may be destroyed when no call is under way.
 template <class Completion = detail::no_completion>
 class barrier {
   static_assert(std::is_nothrow_invocable_v<Completion&>,

@@ -18,16 +18,16 @@ class timed_waiter;
 }
 
 // A lock that parks a goroutine and blocks a foreign thread. Meets the standard's TimedMutex
-// requirements (works in std::lock_guard, std::unique_lock and std::scoped_lock). Not recursive. It
-// is unlocked by the goroutine (or foreign thread) that locked it; what one may take and another
-// give back is a binary_semaphore. That another one unlocks it, that the goroutine which holds it
-// waits for it, and destroying it while it is held or waited for, are errors, which debug builds
-// report: of locking it twice they name both places. The forms that try just fail then.
+// requirements (works in std::lock_guard, std::unique_lock and std::scoped_lock). Not recursive.
+// The goroutine (or foreign thread) that locked it unlocks it; a binary_semaphore may be taken by
+// one and given back by another. Debug builds report these errors: another caller unlocks it; its
+// holder waits for it (the report names both places; the forms that try just fail); it is destroyed
+// while it is held or waited for.
 //
-// Waiters are served in order, but a running goroutine may overtake one that has been woken and
-// does not run yet, which is many times faster. One that has waited for more than a millisecond is
-// not overtaken any more: the lock is handed to it, and to those behind it, until one has waited
-// for less. From Go's sync.Mutex.
+// Waiters are served in order, but a running goroutine may overtake a waiter that has been woken
+// and does not run yet, which is many times faster. A waiter that has waited for more than a
+// millisecond is not overtaken any more: the lock is handed to it, and to the waiters behind it,
+// until one has waited for less. From Go's sync.Mutex.
 class SLEY_API mutex {
  public:
   constexpr mutex() noexcept = default;
@@ -44,7 +44,7 @@ class SLEY_API mutex {
     }
     if (!try_lock()) lock_slow(detail::no_deadline);
   }
-  // Never parks. False if somebody has it; never for another reason.
+  // Never parks. False if it is locked; never for another reason.
   bool try_lock() noexcept {
     std::uint32_t seen = state_.load_relaxed();  // the cas decides
     while ((seen & locked) == 0) {               // ends: each failure means that it has changed
@@ -75,8 +75,8 @@ class SLEY_API mutex {
 
  private:
   static constexpr std::uint32_t locked = 1;
-  static constexpr std::uint32_t contended = 2;  // somebody is, or may be, in waiters_
-  static constexpr std::uint32_t woken = 4;      // somebody is on the way to take it
+  static constexpr std::uint32_t contended = 2;  // a waiter is, or may be, in waiters_
+  static constexpr std::uint32_t woken = 4;      // a caller is on the way to take it
   static constexpr std::uint32_t starving = 8;   // it is handed over: locked all the time
 
   struct attempt;
@@ -95,16 +95,16 @@ class SLEY_API mutex {
   bool hand_on() noexcept;
   void check_unused() const noexcept;
 
-  // MX-1  The critical section is handed over: cas_release or exchange_release to unlocked, or to
-  //       a waiter, in unlock <-> cas_acquire to locked in lock and try_lock, or load_acquire of
-  //       who it was handed to.
-  // MX-2  Who is in waiters_ has set `contended` with their lock held, while the mutex was locked;
-  //       it is cleared with that lock held while nobody is there. So an unlock that does not see
-  //       it has nobody to wake, and one that sees it finds a waiter, whose need keeps the mutex
-  //       alive.
+  // MX-1  The critical section is handed over: cas_release or exchange_release to unlocked, or to a
+  //       waiter, in unlock <-> cas_acquire to locked in lock and try_lock, or load_acquire by the
+  //       waiter that gets it.
+  // MX-2  A waiter in waiters_ has set `contended` with the list's lock held, while the mutex was
+  //       locked; it is cleared with that lock held while the list is empty. So an unlock that does
+  //       not see it has no waiter to wake. An unlock that sees it finds a waiter, whose need keeps
+  //       the mutex alive.
   detail::atomic<std::uint32_t> state_;  // [atomic MX-1, MX-2]
-  // Relaxed, a hint: somebody waits, so a cas that expects nobody would fail, which costs as much
-  // as one that does not. A look at state_ itself would have to wait for the cas before.
+  // Relaxed, a hint: there is a waiter, so a cas that expects none would fail, which costs as much
+  // as a cas that succeeds. A look at state_ itself would have to wait for the cas before.
   detail::atomic<bool> is_crowded_;
   detail::wait_list waiters_;
   [[no_unique_address]] detail::lock_owner owner_;

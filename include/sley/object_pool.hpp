@@ -25,7 +25,7 @@ class SLEY_API pointer_pool {
   void* take() noexcept;
   // False if it is full.
   [[nodiscard]] bool give(void* pointer) noexcept;
-  // For the end: one after the other, wherever it is. Nobody else may be using the pool.
+  // For the end: takes one after the other, wherever it is. No other thread may use the pool then.
   void* take_any() noexcept;
 
  private:
@@ -37,7 +37,7 @@ class SLEY_API pointer_pool {
 
 // A pool of objects that cost something to make. get() hands one out, which goes back to the pool
 // when its handle is destroyed. Each processor has some at hand, so that neither takes a lock as a
-// rule; what is too much for the processors is shared, and what is too much for the pool is
+// rule. Objects too many for the processors are shared, and objects too many for the pool are
 // destroyed. An object comes back as it was left. Any thread; nothing parks (but the factory may).
 // The pool must outlive its handles. From Go's sync.Pool, which also empties itself.
 template <class T>

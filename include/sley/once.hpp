@@ -1,4 +1,4 @@
-// Something that is done once, whoever comes first.
+// Something that is done once, by the first caller.
 #pragma once
 
 #include <sley/detail/atomic.hpp>
@@ -30,10 +30,10 @@ class SLEY_API once_flag {
 
   enum phase : std::uint32_t { open, running, done };
 
-  // ON-1  What the call did is seen by who finds it done: store_release(done) in end <->
-  //       load_acquire in is_done; through the waiters' lock for those who parked.
+  // ON-1  A caller that finds the call done sees all that the call did: store_release(done) in end
+  //       <-> load_acquire in is_done; through the waiters' lock if the caller parked.
   bool is_done() const noexcept { return phase_.load_acquire("ON-1") == done; }
-  // Parks while somebody else makes the call. True: the caller is to make it, and then to end().
+  // Parks while another caller makes the call. True: the caller must make it, and then end().
   [[nodiscard]] bool begin();
   void end(bool has_returned) noexcept;
 
@@ -41,10 +41,10 @@ class SLEY_API once_flag {
   detail::wait_list waiters_;
 };
 
-// As std::call_once: calls f(args...) unless a call with this flag has returned. Who comes while a
-// call is under way waits for it (a goroutine parks, a foreign thread blocks). If the call throws,
-// or ends by this_goroutine::exit(), that comes out here, and the next one calls. Calling it for
-// the same flag from f waits for ever.
+// As std::call_once: calls f(args...) unless a call with this flag has returned. A caller that
+// comes while a call is under way waits for it (a goroutine parks, a foreign thread blocks). If the
+// call throws, or ends by this_goroutine::exit(), that comes out here, and the next caller calls f.
+// Calling it for the same flag from f waits for ever.
 template <class F, class... Args>
 SLEY_ALWAYS_INLINE void call_once(once_flag& flag, F&& f, Args&&... args) {
   if (__builtin_expect(flag.is_done(), 1)) return;
@@ -127,7 +127,7 @@ class once_function {
   explicit once_function(F f)
       : state_(std::make_shared<detail::once_value_state<F>>(std::move(f))) {}
 
-  // The first to come calls f; the others wait for it, as in call_once(). Returns a const reference
+  // The first caller calls f; the others wait for it, as in call_once(). Returns a const reference
   // to the one result (or the reference that f returned), which lives as long as a copy of this; or
   // throws what f threw, the same exception each time.
   decltype(auto) operator()() const { return state_->get(); }

@@ -11,7 +11,7 @@
 namespace sley {
 
 // A bucket of tokens: full with `burst` of them at first, it gets `per_second` of them a second,
-// evenly, until it is full again. Whatever happens takes tokens, and who comes early waits for
+// evenly, until it is full again. Each event takes tokens, and a caller that comes early waits for
 // them, in order. Any thread. It may be destroyed when no call is under way. From Go's
 // golang.org/x/time/rate.
 class SLEY_API rate_limiter {
@@ -25,11 +25,11 @@ class SLEY_API rate_limiter {
 
   // All of these: std::logic_error if n is negative.
 
-  // Takes n tokens, if there are so many now. Never waits for them.
+  // Takes n tokens, if there are n now. Never waits for them.
   bool allow(std::int64_t n = 1);
 
   // Takes n tokens that may be yet to come, and waits until they have: parks a goroutine, blocks a
-  // foreign thread. std::logic_error if the bucket never holds so many.
+  // foreign thread. std::logic_error if the bucket never holds n.
   void wait(std::int64_t n = 1);
   // The same if that is no later than the deadline; else returns false at once, and takes none.
   bool try_wait_until(instant deadline, std::int64_t n = 1);
@@ -37,11 +37,11 @@ class SLEY_API rate_limiter {
   // Tokens that were taken in advance.
   class reservation {
    public:
-    // Whether there are any: not if the bucket never holds so many.
+    // Whether there are any: not if the bucket never holds that many.
     bool ok() const noexcept { return limiter_ != nullptr; }
     // When they are there, and what they were taken for may happen.
     time_point time() const noexcept { return time_; }
-    // Nothing is to happen: gives back what others have not counted on. Once only.
+    // The event will not happen: gives back the tokens that others have not counted on. Once only.
     void cancel();
 
    private:

@@ -25,7 +25,7 @@ class SLEY_API recursive_mutex {
 
  private:
   bool is_mine(const void* self) const noexcept {
-    return owner_.load_relaxed() == self;  // nobody but ourselves stores this value
+    return owner_.load_relaxed() == self;  // only the caller itself stores this value
   }
 
   mutex mutex_;

@@ -36,15 +36,15 @@ long syscall(long number, Args... args) noexcept {
 namespace sley::runtime {
 
 // The number of Ps: how many goroutines run at the same time. Set by SLEY_MAXPROCS at boot, else
-// the CPUs that this process may use: those of its affinity mask, and no more than the CPU limit of
-// its cgroups allows, rounded up, but 2 at least. That automatic value is looked at about once a
+// the CPUs that this process may use: the CPUs of its affinity mask, and no more than the CPU limit
+// of its cgroups allows, rounded up, but 2 at least. That automatic value is looked at about once a
 // second while the process is busy, and followed. Any thread; never parks. From Go's
 // runtime.GOMAXPROCS(0).
 SLEY_API int max_procs() noexcept;
 
 // Changes it and returns the old value; from then on it is no longer automatic. n <= 0 makes it
 // automatic again; more than 256 are taken for 256. Stops the scheduler for some microseconds: the
-// caller waits (a goroutine parks, a foreign thread blocks); nobody who computes is interrupted.
+// caller waits (a goroutine parks, a foreign thread blocks); no computing goroutine is interrupted.
 // From Go's runtime.GOMAXPROCS and SetDefaultGOMAXPROCS.
 SLEY_API int set_max_procs(int n);
 
@@ -59,7 +59,7 @@ SLEY_API int num_cpu() noexcept;
 // Goroutines that have been started and have not ended. From Go's runtime.NumGoroutine.
 SLEY_API std::size_t num_goroutines() noexcept;
 
-// Figures since the start of the process (counts) and of this moment (the rest). Those that move
+// Figures since the start of the process (counts) and of this moment (the rest). Figures that move
 // while they are read may be off by what happened meanwhile.
 struct stats {
   std::uint64_t goroutines;            // started and not ended
@@ -68,7 +68,7 @@ struct stats {
   std::uint64_t spinning_threads;      // of those, looking for work
   std::uint64_t procs;                 // Ps
   std::uint64_t idle_procs;            // of those, without an M
-  std::uint64_t reserve_procs;         // not taken into use when idle, for others have the CPUs
+  std::uint64_t reserve_procs;         // not taken into use when idle, because others have the CPUs
   std::uint64_t global_queue;          // goroutines waiting in the global queue
   std::uint64_t local_queues;          // goroutines waiting in the Ps' queues
   std::uint64_t timers;                // timers armed

@@ -19,9 +19,9 @@ namespace sley {
 //   }
 //   all.join();
 //
-// Where error_group is Go's, this is structured: the end of the block waits. It is for the one that
-// made it, and go() and context() for its own goroutines as well. A goroutine and a foreign thread
-// may make one.
+// Where error_group is Go's, this is structured: the end of the block waits. It is for the caller
+// that made it, and go() and context() for its own goroutines as well. A goroutine and a foreign
+// thread may make one.
 class SLEY_API scope {
  public:
   // They throw std::bad_alloc.

@@ -16,8 +16,9 @@
 namespace sley {
 
 // As std::counting_semaphore; acquire() parks a goroutine and blocks a foreign thread. Waiters are
-// served in order: a unit that is released while somebody waits is that one's, and nobody can
-// overtake. try_acquire() does not fail spuriously. It may be destroyed when no call is under way.
+// served in order: a unit that is released while a waiter waits is the first waiter's, and no
+// caller can overtake. try_acquire() does not fail spuriously. It may be destroyed when no call is
+// under way.
 template <std::ptrdiff_t LeastMaxValue = detail::semaphore_core::max>
 class counting_semaphore {
   static_assert(LeastMaxValue >= 0 && LeastMaxValue <= detail::semaphore_core::max);
@@ -39,8 +40,8 @@ class counting_semaphore {
   // Never parks.
   bool try_acquire() noexcept { return core_.try_acquire(); }
 
-  // Park at most so long. False: the time is up, and no unit was taken; there is at least one try.
-  // std::bad_alloc without memory for a timer.
+  // Park at most for d, or until t. False: the time is up, and no unit was taken; there is at least
+  // one try. std::bad_alloc without memory for a timer.
   template <class Rep, class Period>
   bool try_acquire_for(const std::chrono::duration<Rep, Period>& d) {
     return core_.try_acquire() || core_.try_acquire_until(detail::deadline_in(d));
@@ -57,9 +58,9 @@ class counting_semaphore {
 
 using binary_semaphore = counting_semaphore<1>;
 
-// A number of units, of which each holder takes as many as it needs. Waiters are served in order:
-// one that needs much is not overtaken for ever by those who need little, and while anybody waits
-// try_acquire() fails. It may be destroyed when no call is under way. From Go's
+// A number of units, of which each holder takes as many as it needs. Waiters are served in order: a
+// waiter that needs much is not overtaken for ever by waiters that need little, and while a waiter
+// waits try_acquire() fails. It may be destroyed when no call is under way. From Go's
 // golang.org/x/sync/semaphore.
 class SLEY_API weighted_semaphore {
  public:
@@ -73,12 +74,13 @@ class SLEY_API weighted_semaphore {
   // Parks until k units are free, and takes them. std::logic_error if there are not that many.
   void acquire(std::int64_t k = 1);
   // Parks at most until the context ends, and takes none then, nor if it has ended before: the
-  // error is ctx.error(). Waits for that if there never can be so many.
+  // error is ctx.error(). Waits for that if there never can be k units.
   void acquire(const context& ctx, std::int64_t k = 1);
   void acquire(const context& ctx, std::int64_t k, std::error_code& error);
-  // Never parks for long, for the state is guarded by a mutex that is held for a moment.
+  // Never parks for long, because the state is guarded by a mutex that is held for a moment.
   bool try_acquire(std::int64_t k = 1);
-  // Parks at most so long; the whole time if there never can be so many. False: none was taken.
+  // Parks at most for d, or until t; the whole time if there never can be k units. False: none was
+  // taken.
   template <class Rep, class Period>
   bool try_acquire_for(std::int64_t k, const std::chrono::duration<Rep, Period>& d) {
     return acquire_until(k, detail::deadline_in(d), nullptr);

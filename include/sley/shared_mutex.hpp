@@ -43,7 +43,7 @@ class SLEY_API shared_mutex {
   }
   // Never parks.
   bool try_lock() noexcept;
-  // Park at most so long. std::bad_alloc without memory for a timer.
+  // Park at most for d, or until t. std::bad_alloc without memory for a timer.
   template <class Rep, class Period>
   bool try_lock_for(const std::chrono::duration<Rep, Period>& d) {
     return try_lock() || lock_until_ns(detail::deadline_in(d));
@@ -106,25 +106,24 @@ class SLEY_API shared_mutex {
   void end_turn() noexcept;
 
   // SM-1  The critical sections: cas_release or sub_acq_rel in the unlocks <-> cas_acquire or
-  //       or_acq_rel in the locks, of one word. Who waits is marked in it under the waiters' lock,
-  //       so who changes it otherwise knows whom to wake, and touches nothing of the lock if there
-  //       is nobody.
+  //       or_acq_rel in the locks, of one word. A waiter is marked in it under the waiters' lock,
+  //       so a thread that changes it otherwise knows which waiters to wake, and touches nothing of
+  //       the lock if there are none.
   // SM-2  A reader in a slot against a writer.
   //         A reads:   1 slot = lock             2 read has_slots_
   //         B writes:  3 has_slots_ = false      4 read all slots
   //         Bad: A reads true at 2, B misses A's slot at 4: both have the lock.
   //         So:  a light barrier between 1 and 2, a heavy one between 3 and 4.
   //       A reader makes has_slots_ true only while it is in the count, and a writer looks again
-  //       when that is zero. Who reads true has seen all that writers before did: store_release in
-  //       prefer_slots <-> load_acquire in enter_slot.
-  //       What a reader in a slot did is over when the writer has the lock by SM-3, which stands in
-  //       parts/reader_slots.hpp.
+  //       when that is zero. A reader that reads true has seen all that writers before did:
+  //       store_release in prefer_slots <-> load_acquire in enter_slot. What a reader in a slot did
+  //       is over when the writer has the lock by SM-3, which stands in parts/reader_slots.hpp.
   // SM-4  A reader leaves its slot, or a writer waits for it.
   //         A leaves:  1 slot = 0                2 read how many writers ask
   //         B asks:    3 one more asks           4 read all slots
-  //         Bad: A reads zero at 2, B finds A's slot taken at 4: nobody wakes B.
-  //         So:  a light barrier between 1 and 2, a heavy one between 3 and 4. Where they ask is
-  //         not in the lock, which A does not touch after 1.
+  //         Bad: A reads zero at 2, B finds A's slot taken at 4: no reader wakes B.
+  //         So:  a light barrier between 1 and 2, a heavy one between 3 and 4. The writers'
+  //         place to ask is not in the lock, which A does not touch after 1.
   detail::atomic<std::uint64_t> state_;  // [atomic SM-1]
   detail::atomic<bool> has_slots_;       // [atomic SM-2] readers may use slots
   bool is_asking_ = false;               // [writer] slots may still be taken from before

@@ -6,7 +6,7 @@
 //
 // Any thread and goroutine may call these; they wait for each other, and for nothing else. They
 // throw std::invalid_argument for numbers that are no signals, for SIGKILL and SIGSTOP, for SIGURG,
-// which the runtime uses itself, and for those that an instruction of the program's raises
+// which the runtime uses itself, and for signals that an instruction of the program's raises
 // (SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP). A signal that all threads block does not come.
 #pragma once
 
@@ -19,14 +19,14 @@
 
 namespace sley::os {
 
-// From now on these signals are sent to the channel, in addition to those that were before, and to
-// other channels, and do nothing else: what the program or the runtime did on them before (the
-// default action, a handler, the dump of SIGQUIT) is put back by stop_notify(). What several
+// From now on these signals are sent to the channel, in addition to its signals from before, and to
+// other channels, and do nothing else. stop_notify() puts back what the program or the runtime did
+// on them before (the default action, a handler, the dump of SIGQUIT). A signal that several
 // processes or threads sent before it could be delivered counts once. Sending never waits: give the
-// channel room for what may come while nobody receives. A process that waits for a signal is not
-// deadlocked. Between one sley::run() and the next they are kept.
+// channel room for signals that come while no goroutine receives. A process that waits for a signal
+// is not deadlocked. Between one sley::run() and the next the signals are kept.
 //
-// A goroutine sees to it while there are channels. Throws std::logic_error for the nil channel,
+// A goroutine does this while there are channels. Throws std::logic_error for the nil channel,
 // std::bad_alloc, and std::system_error if there is no descriptor for it. From Go's signal.Notify.
 SLEY_API void notify(const send_chan<int>& channel, std::initializer_list<int> signals);
 template <class... Signals>
@@ -34,8 +34,8 @@ void notify(const send_chan<int>& channel, int signal, Signals... signals) {
   notify(channel, {signal, signals...});
 }
 
-// The channel gets none any more, once those that have arrived are in it or dropped. From Go's
-// signal.Stop.
+// The channel gets no more signals, once the signals that have arrived are in it or dropped. From
+// Go's signal.Stop.
 SLEY_API void stop_notify(const send_chan<int>& channel);
 
 // The signal does nothing, in processes that this one starts too, and is sent to no channel. From

@@ -1,4 +1,4 @@
-// Calls that are made once for all who want their result at the same time.
+// Calls that are made once for all callers that want their result at the same time.
 #pragma once
 
 #include <sley/future.hpp>
@@ -14,8 +14,8 @@
 
 namespace sley {
 
-// While do_(key, f) is under way, others with the same key do not call, but get its result. Any
-// thread. It may be destroyed when no call is under way. From Go's
+// While do_(key, f) is under way, other callers with the same key do not call f, but get its
+// result. Any thread. It may be destroyed when no call is under way. From Go's
 // golang.org/x/sync/singleflight.
 template <class Key, class Value, class Hash = std::hash<Key>, class Equal = std::equal_to<Key>>
 class single_flight {

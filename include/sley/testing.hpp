@@ -19,11 +19,11 @@
 // Built with the thread sanitizer (clang, -fsanitize=thread, the library and the program), it finds
 // data races as well: two goroutines that touch the same memory with nothing between them that
 // orders it, whether or not it goes wrong in that schedule. Variables that are thread_local are
-// left out: all threads that are played share those of one.
+// left out: all threads that are played share the variables of one.
 //
-// Not simulated: threads that the program starts itself, its std::mutex (whoever holds one across
-// a point stops everybody), its plain and atomic variables (put a point() where others may come in
-// between, or use testing::atomic), and what other processes do.
+// Not simulated: threads that the program starts itself, its std::mutex (a goroutine that holds one
+// across a point stops all others), its plain and atomic variables (put a point() where other
+// goroutines may come in between, or use testing::atomic), and what other processes do.
 #pragma once
 
 #include <sley/detail/config.hpp>
@@ -45,10 +45,10 @@
 namespace sley::testing {
 
 enum class strategy : std::uint8_t {
-  random,      // at each point anybody may go on
+  random,      // at each point any thread may go on
   priorities,  // each thread has one; at `depth` - 1 points the running one's becomes the lowest.
                // Finds bugs that take one order among many (PCT, Burckhardt et al. 2010)
-  exhaustive,  // all orders with at most `preemptions` changes away from who could go on
+  exhaustive,  // all orders with at most `preemptions` changes away from a thread that could go on
 };
 
 enum class failure : std::uint8_t {
@@ -77,12 +77,12 @@ struct options {
   bool every_atomic = false;  // points inside the library too: for tests of the library itself
 };
 
-// What was found first; the search ends with it.
+// The first finding; the search ends with it.
 struct report {
   failure kind = failure::none;
   std::string seed;             // SLEY_SEED=... plays it again, and nothing else
   std::string message;          // what the process said at its end, all goroutines' stacks included
-  std::string schedule;         // who came by where, in order
+  std::string schedule;         // which thread came by where, in order
   std::uint64_t schedules = 0;  // played
   std::uint64_t steps = 0;      // points passed in the last one
   std::uint64_t hash = 0;       // of all that happened in the last one, in its order
@@ -105,7 +105,7 @@ SLEY_API report explore(const options& o, const std::function<void()>& f);
 SLEY_API void check(bool holds, std::string_view what = {},
                     std::source_location where = std::source_location::current());
 
-// Others may come in between here. Does nothing outside of a simulation.
+// Other goroutines may come in between here. Does nothing outside of a simulation.
 SLEY_API void point() noexcept;
 
 // std::atomic with a point before each operation.

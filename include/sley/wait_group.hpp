@@ -26,8 +26,8 @@ class SLEY_API wait_group {
   wait_group(const wait_group&) = delete;
   wait_group& operator=(const wait_group&) = delete;
 
-  // Adds n, which may be negative, to the counter; when it reaches zero, wakes those in wait().
-  // Never parks. A counter that would go below zero or over 2^31-1 throws std::logic_error.
+  // Adds n, which may be negative, to the counter; when it reaches zero, wakes all callers in
+  // wait(). Never parks. A counter that would go below zero or over 2^31-1 throws std::logic_error.
   void add(std::int32_t n) { add(n, "sley::wait_group: negative counter"); }
   void done() { add(-1); }
 
@@ -40,7 +40,7 @@ class SLEY_API wait_group {
   }
 
   // add(1), then f() in a goroutine, then done(), also if the goroutine ends by exit(). What f
-  // holds is destroyed before done(); that the counter is zero already then is a fatal error.
+  // holds is destroyed before done(); if the counter is zero already then, that is a fatal error.
   // Throws what sley::go() throws, and nothing happened then.
   template <class F>
   void go(F&& f) {
@@ -64,8 +64,8 @@ class SLEY_API wait_group {
 
   // `negative` is what the exception says.
   void add(std::int32_t n, const char* negative) {
-    // WT-1  What was done before done() is seen after wait(): cas_acq_rel in add <-> load_acquire
-    //       in is_done; through the waiters' lock for those who parked.
+    // WT-1  After wait() the caller sees all writes before done(): cas_acq_rel in add <->
+    //       load_acquire in is_done; through the waiters' lock if the caller parked.
     if (n == 1) return add_one();
     std::uint64_t seen = state_.load_relaxed();
     do {
@@ -86,14 +86,14 @@ class SLEY_API wait_group {
   static constexpr std::uint32_t waiters(std::uint64_t state) {
     return static_cast<std::uint32_t>(state);
   }
-  // It reaches zero while somebody waits, or what it must not.
+  // True if the counter reaches zero while a caller waits, or a value that it must not reach.
   static constexpr bool is_slow(std::uint64_t state, std::int32_t n) {
     const std::int64_t sum = std::int64_t{count(state)} + n;
     return sum < 0 || sum > INT32_MAX || (sum == 0 && waiters(state) != 0);
   }
 
-  // The counter is not zero while somebody waits, so one more is nothing to anybody, and need not
-  // be preceded by a look.
+  // The counter is not zero while a caller waits, so one more wakes no caller, and needs no look
+  // before.
   void add_one() {
     const std::uint64_t before = state_.add_acq_rel(units(1), "WT-1");
     if (__builtin_expect(count(before) == INT32_MAX, 0)) take_back_one();
@@ -102,10 +102,10 @@ class SLEY_API wait_group {
   void add_slow(std::int32_t n, const char* negative);
   void wait_slow();
 
-  // The counter in the upper half, those parked in wait() in the lower: one word, so that the last
-  // done() touches nothing else when nobody waits, and the group may be destroyed at once. Nobody
-  // waits while the counter is zero: both become zero in one step, and who counts on after that
-  // begins anew.
+  // The counter in the upper half, the number of callers parked in wait() in the lower: one word,
+  // so that the last done() touches nothing else when no caller waits, and the group may be
+  // destroyed at once. No caller waits while the counter is zero: both become zero in one step, and
+  // a later add() begins anew.
   detail::atomic<std::uint64_t> state_;  // [atomic WT-1]
   detail::wait_list waiters_;
 };

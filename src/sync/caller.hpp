@@ -1,4 +1,4 @@
-// Who calls, for locks that know their owner.
+// The caller, for locks that know their owner.
 #pragma once
 
 #include "runtime/enter.hpp"

@@ -68,7 +68,7 @@ namespace {
 
 // One operation, waiting if it must. Both directions are alike but for the attempt and the queue.
 struct send_operation {
-  // The most frequent case: nobody waits, and the ring has room, for a value that moves without a
+  // The most frequent case: no receiver waits, the ring has room, and the value moves without a
   // call.
   static bool at_once(chan_core* c, void* value) noexcept {
     if (c->closed.load_relaxed() || !c->receivers.is_empty() || !c->has_room() || !c->is_word()) {
@@ -94,7 +94,7 @@ struct receive_operation {
   static constexpr rt::wait_reason reason = rt::wait::chan_receive;
 };
 
-// The rare ways through wait_for, each in the place of a call: so the frequent one needs no frame.
+// The rare ways through wait_for. Each is a tail call, so the frequent way needs no frame.
 
 // With the lock held: what at_once did not do.
 template <class Operation>
@@ -117,14 +117,14 @@ template <class Operation>
   return self.success ? chan_status::ok : chan_status::closed;
 }
 
-// In the runtime; somebody else holds the lock.
+// In the runtime; another thread holds the lock.
 template <class Operation>
 [[gnu::noinline]] chan_status wait_for_lock(rt::machine* m, chan_core* c, void* element) noexcept {
   c->guard.acquire_slow();
   return wait_for_peer<Operation>(m, c, element);
 }
 
-// The machine wants attention, or there is none yet.
+// The machine has reasons to attend to, or the thread has no machine yet.
 template <class Operation>
 [[gnu::noinline]] chan_status wait_from_outside(chan_core* c, void* element) noexcept {
   rt::machine* m = rt::enter();
@@ -132,7 +132,7 @@ template <class Operation>
   return wait_for_peer<Operation>(m, c, element);
 }
 
-// The operation is done; somebody sleeps on the lock.
+// The operation is done; a thread may sleep on the lock.
 [[gnu::noinline]] chan_status release_and_leave(rt::machine* m, chan_core* c,
                                                 detail::lock::rest r) noexcept {
   c->guard.end_release(r);
@@ -167,7 +167,7 @@ chan_status try_once(chan_core* c, void* element) noexcept {
 
 [[noreturn]] void wait_for_ever(rt::wait_reason reason) {
   rt::enter();
-  for (;;) {  // nobody knows this goroutine, so park does not return
+  for (;;) {  // no waker knows this goroutine, so park does not return
     rt::park(reason, [](rt::goroutine*, void*) noexcept {}, nullptr);
   }
 }
@@ -183,7 +183,7 @@ chan_status select_one(chan_core* c, void* element, detail::case_kind kind,
 
 [[noreturn]] void throw_closed() { throw channel_closed("sley: send on closed channel"); }
 
-// CH-3: everybody who waits, in the order in which they came; they are made ready once the lock is
+// CH-3: takes all waiters of each queue in order. The caller makes them ready once the lock is
 // released.
 chan_waiter* take_all(chan_core* c) noexcept {
   chan_waiter* first = nullptr;
@@ -241,7 +241,7 @@ chan_ref::chan_ref(const element_type& type, std::size_t capacity) {
 
 static_assert(offsetof(chan_core, references) == 0, "chan_ref reaches them through the channel");
 
-// RF-1: nobody else uses it any more.
+// RF-1: no other thread uses the channel any more.
 void chan_ref::destroy(chan_core* c) noexcept {
   if (c->is_timer) sync::destroy(c->timer);
   while (c->has_values()) {

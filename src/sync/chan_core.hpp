@@ -2,10 +2,10 @@
 // chan.go.
 //
 // Invariants, whenever the lock is free:
-//   CH-1  At most one of the queues has a waiter that can be claimed, except one goroutine that
-//         waits to send and to receive here in the same select.
-//   CH-2  Somebody waits to receive only if the ring is empty, to send only if it is full.
-//   CH-3  A closed channel has no waiters, except those of selects that were claimed elsewhere.
+//   CH-1  At most one of the queues has a waiter that can be claimed. The exception is one
+//         goroutine that waits to send and to receive here in the same select.
+//   CH-2  A receiver waits only if the ring is empty, and a sender only if it is full.
+//   CH-3  A closed channel has no waiters, except waiters of selects that were claimed elsewhere.
 #pragma once
 
 #include <sley/detail/atomic.hpp>
@@ -27,10 +27,11 @@ namespace sley::detail {
 struct chan_core {
   reference_count references;
   lock guard{lock_rank::channel};
-  // CH-4  Looks without the lock (would_block_send, would_block_receive) are of one moment. What
-  //       was sent before the close is seen by who sees it closed, and who sees that the last value
-  //       or waiter is gone sees a close that came before: store_release of closed in close, of
-  //       count in popped and of the queue's first in remove <-> load_acquire of them in the looks.
+  // CH-4  A look without the lock (would_block_send, would_block_receive) is of one moment. A
+  //       thread that sees the channel closed sees every value sent before. A thread that sees that
+  //       the last value or waiter is gone sees a close that came before: store_release of closed
+  //       in close, of count in popped and of the queue's first in remove <-> load_acquire of them
+  //       in the looks.
   atomic<bool> closed;              // [lock: guard] [atomic CH-4]
   bool is_timer = false;            // [const] looks unbuffered, though it has room for one value
   bool is_plain = true;             // [const] values are bytes
@@ -103,8 +104,8 @@ namespace sley::sync {
 
 using detail::chan_core;
 
-// What a try at an operation found, with the lock held. `wake` is who must be made ready once the
-// lock is released.
+// What a try at an operation found, with the lock held. `wake` is the waiter that must be made
+// ready once the lock is released.
 struct attempt {
   chan_status status;
   chan_waiter* wake = nullptr;

@@ -1,4 +1,4 @@
-// What <sley/context.hpp> makes of the tree of contexts.
+// Implements <sley/context.hpp> with the tree of contexts.
 #include <sley/context.hpp>
 
 #include <sley/go.hpp>
@@ -39,7 +39,7 @@ struct deadline_node final : ending_node, rt::timer {
     rt::remove_timer(this);
   }
 
-  // In a goroutine, for it may have to wait. A node that nobody holds is about to disarm.
+  // In a goroutine, because it may have to wait. A node without references is about to disarm.
   struct late_call {
     deadline_node* n;
     void operator()() && {
@@ -71,11 +71,12 @@ struct token_node final : ending_node {
   std::optional<std::stop_callback<canceler>> registration;
 };
 
-// For a call by the token. The node must not go in there, where its registration would wait for the
-// end of the call: as the last one that holds it, the call leaves that to another goroutine.
+// For a call by the token. The node must not be destroyed inside the call, because its registration
+// would wait for the end of the call. If the call holds the last reference, another goroutine
+// releases it.
 void release_elsewhere(token_node* n) noexcept {
   if (n->references.sub_acq_rel(1, "CX-1") != 1) return;
-  n->references.store_relaxed(1);  // nobody else has it
+  n->references.store_relaxed(1);  // no other reference is left
   try {
     go([last = n] { context_node::release(last); });
   } catch (const std::bad_alloc&) {
@@ -220,9 +221,9 @@ const void* context::find(std::string_view key, const std::type_info& type) cons
 
 namespace {
 
-// std::stop_callback tells by the thread whether its function destroys it, or another call, which
-// must wait. So the goroutine stays on its thread while the functions run, and no other goroutine
-// comes there: these functions may park.
+// std::stop_callback tells by the thread whether its own function destroys it, or another caller,
+// which must wait. So the goroutine stays on its thread while the functions run, and no other
+// goroutine comes there: these functions may park.
 void request_stop(std::stop_source& source) noexcept {
   const os_thread_lock same_thread;
   source.request_stop();

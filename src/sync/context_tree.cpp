@@ -16,7 +16,7 @@ context_node::context_node(const context& below, const char* made_by) noexcept
 
 bool context_node::try_retain() noexcept {
   std::uint32_t seen = references.load_relaxed();  // the cas decides
-  while (seen != 0) {  // ends: each failure means that somebody else succeeded
+  while (seen != 0) {  // ends: each failure means that another thread succeeded
     if (references.cas_relaxed(seen, seen + 1)) return true;
   }
   return false;
@@ -66,21 +66,21 @@ void mark(ending_node* n, context_errc code, const std::exception_ptr& cause) no
   n->has_ended();
 }
 
-// The end of what a walk does with a node that it has locked.
+// The last step of a walk at a node that it has locked.
 void let_go(ending_node* n) noexcept {
   n->guard.unlock();
   n->has_left.store_release(true, "CX-4");  // it may be gone now
 }
 
-// Ends what is right below n and live. Those with something below stay locked, and go behind
-// `last`, which is returned.
+// Ends the live children of n. A child with children or callbacks of its own stays locked and goes
+// behind `last`. Returns the last node of the walk then.
 ending_node* mark_children(ending_node* n, ending_node* last) noexcept {
   const context_errc code = ending_node::code_of(n->state.load_relaxed());  // locked
   while (n->first_child != nullptr) {
     ending_node* child = n->first_child;
     child->guard.lock();
     child->unlink();
-    // One that has ended was ended by another, who has also seen to what is below.
+    // Another call has ended a child that is not live, and all below that child.
     if (child->state.load_relaxed() == ending_node::live) mark(child, code, n->cause);
     if (child->first_child == nullptr && child->callbacks == nullptr) {
       let_go(child);

@@ -1,16 +1,15 @@
 // The tree of contexts: what a handle of <sley/context.hpp> names.
 //
-// A node is counted: handles and nodes below hold it. Those that can end form a tree of their own,
-// in which each has the ones right below it in a list that does not hold them. From Go's
-// context.go, but that a tree is walked with a list instead of recursion, so that its depth is no
-// matter.
+// A node is counted: handles and nodes below hold it. The nodes that can end form a tree of their
+// own. In it each node lists its children without holding them. From Go's context.go, except that a
+// walk uses a list instead of recursion, so the depth of a tree does not matter.
 //
-// Whoever ends a node locks it, and goes down locking all those below; it unlocks them from the
-// bottom up when all have ended. So
+// A thread that ends a node locks it, and then all nodes below it, downwards. It unlocks them from
+// the bottom up when all have ended. So
 //   - locks are taken from parents to children only;
-//   - who finds a node ended and gets its lock knows that all below have ended;
-//   - a node that nobody holds any more can be walked over: before it goes it leaves its parent's
-//     list under the parent's lock, unless it has been told that no walk will touch it any more.
+//   - a thread that finds a node ended and gets its lock knows that all below have ended;
+//   - a walk may touch a node without references: before the node goes, it leaves its parent's list
+//     under the parent's lock, unless it has been told that no walk will touch it any more.
 #pragma once
 
 #include <sley/chan.hpp>
@@ -57,24 +56,25 @@ struct context_node {
 
   void retain() noexcept { references.add_relaxed(1); }  // the caller holds one
   bool try_retain() noexcept;
-  // And its parent, if nobody else held the node.
+  // Also releases the parent, if this was the last reference to the node.
   static void release(context_node* node) noexcept;
 
   virtual const void* find(std::string_view, const std::type_info&) const noexcept {
     return nullptr;
   }
   virtual std::string describe() const { return name; }
-  // Nobody holds it any more; it is still whole.
+  // No reference is left; the node is still whole.
   virtual void leave_tree() noexcept {}
 
-  // CX-1  What others did with the node is over when the last one frees it: sub_acq_rel in release.
+  // CX-1  All use through other references is over when the last one frees the node: sub_acq_rel in
+  //       release.
   atomic<std::uint32_t> references{1};  // [atomic CX-1]
   context_node* parent;                 // [const] held
   ending_node* ends_with;               // [const] the nearest at or above that can end, or null
   const char* name;                     // [const] of the function that made it
 };
 
-// What a registered function is: its list holds it by `self`.
+// A registered function. Its list holds it by `self`.
 struct context_callback_node : sibling<context_callback_node> {
   std::function<void()> function;               // [const]
   bool in_goroutine = false;                    // [const]
@@ -97,8 +97,9 @@ struct ending_node : context_node, sibling<ending_node> {
   }
 
   mutex guard;
-  // CX-2  Who sees that it has ended sees the cause, and finds the channel closed unless `closing`
-  //       says to wait for the lock: store_release in mark <-> load_acquire in error, cause, end.
+  // CX-2  A thread that sees the end sees the cause, and finds the channel closed unless `closing`
+  //       tells it to wait for the lock: store_release in mark <-> load_acquire in error, cause,
+  //       end.
   atomic<std::uint32_t> state{live};           // [lock: guard] [atomic CX-2]
   std::exception_ptr cause;                    // [lock: guard] const once it has ended
   ending_node* above;                          // [const] whose list it is in
@@ -109,8 +110,8 @@ struct ending_node : context_node, sibling<ending_node> {
   atomic<bool> has_channel;                 // [lock: guard] [atomic CX-3]
   chan<void> channel{nullptr};              // [lock: guard] const once has_channel is set
   std::stop_source stop{std::nostopstate};  // [lock: guard]
-  // CX-4  Out of the parent's list, and no walk will touch it: store_release in let_go <->
-  //       load_acquire in leave_tree.
+  // CX-4  The node is out of the parent's list, and no walk will touch it: store_release in let_go
+  //       <-> load_acquire in leave_tree.
   atomic<bool> has_left;               // [atomic CX-4]
   ending_node* next_marked = nullptr;  // [lock: guard] of the walk that ends it
   ending_node* last_marked = nullptr;  // [lock: guard] likewise

@@ -1,4 +1,4 @@
-// error_group: how a task_group is waited for in Go's way.
+// error_group: waits for a task_group in Go's way.
 #include <sley/error_group.hpp>
 
 #include <sley/detail/lost_exception.hpp>
@@ -11,7 +11,7 @@ error_group::error_group() : error_group(sley::context::background()) {}
 error_group::error_group(const sley::context& parent) : group_(parent) {}
 
 error_group::~error_group() {
-  // What comes after the end of the context is about that end.
+  // An exception after the end of the context is about that end.
   const std::exception_ptr first = group_.first_exception();
   group_.end();
   group_.wait();

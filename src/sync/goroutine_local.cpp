@@ -1,8 +1,8 @@
 // goroutine_local: a goroutine's values, by the place of their variable.
 //
-// A variable that is destroyed leaves its values behind, for they belong to goroutines that may be
-// running. Its place is given to another variable, with another number; a goroutine that comes to
-// that one finds the old value there, and destroys it.
+// A variable that is destroyed leaves its values behind, because they belong to goroutines that may
+// be running. Another variable gets its place, with another number. A goroutine that makes its
+// value of that variable finds the old value there, and destroys it.
 #include <sley/goroutine_local.hpp>
 
 #include <sley/mutex.hpp>
@@ -40,7 +40,7 @@ struct local_value {
   void (*destroy)(void*) noexcept = nullptr;
 };
 
-// Whoever calls. A thread that has not used the library yet has nothing.
+// The caller's record. Null on a thread that has not used the library yet.
 rt::goroutine* self() noexcept {
   const rt::machine* m = rt::this_machine();
   return m == nullptr ? nullptr : m->g;

@@ -23,18 +23,18 @@ struct shared_lock_note {
   detail::call_place where;
 };
 
-// Of one goroutine. As it ends, what it has is kept until all its other goroutine_local variables
-// have been destroyed once, for these may unlock something.
+// Of one goroutine. As it ends, its notes are kept until all its other goroutine_local variables
+// have been destroyed once, because these may unlock something.
 struct shared_locks {
   std::vector<shared_lock_note> all;
   bool is_second = false;
   ~shared_locks();
 };
 
-// Made by the first who needs it and never destroyed, as objects with static storage may be
-// unlocked late. (No static of a function: in a simulation two threads may come to make that.) What
-// one goroutine has in it is nobody else's matter, so that this orders nothing that a sanitizer is
-// to judge.
+// The first caller that needs it makes it. It is never destroyed, because objects with static
+// storage may be unlocked late. (No static of a function: in a simulation two threads may come to
+// make that.) Each goroutine uses only its own notes, so this orders nothing that a sanitizer must
+// judge.
 base::published<goroutine_local<shared_locks>*> locks_of_all;
 
 shared_locks& mine() {

@@ -11,7 +11,7 @@ class shared_mutex;
 
 namespace sley::sync {
 
-// A fatal error, but between two run()s: goroutines that are parked stay where they are then, and a
+// A fatal error, except between two run()s: parked goroutines then stay where they are, and a
 // program that ends destroys its static objects under them.
 void destroyed_in_use(const char* message) noexcept;
 
@@ -21,10 +21,10 @@ detail::call_place calling_place() noexcept;
 // both places.
 [[noreturn]] void locked_twice(const char* message, const detail::call_place& first) noexcept;
 
-// Which locks the calling goroutine, or foreign thread, holds shared. Nobody else may unlock them.
+// Which locks the calling goroutine, or foreign thread, holds shared. No other may unlock them.
 void add_shared_lock(const shared_mutex* m) noexcept;
 void remove_shared_lock(const shared_mutex* m) noexcept;
-// That the caller holds it shared is a fatal error, as locked_twice().
+// If the caller holds it shared, that is a fatal error, as locked_twice().
 void check_no_shared_lock(const shared_mutex* m, const char* message) noexcept;
 
 inline void note_shared_lock(const shared_mutex* m) noexcept {

@@ -1,9 +1,8 @@
 // The slow paths of mutex. From Go's sync.Mutex.
 //
-// `woken` is set while one waiter that was woken, or one who spins, has neither taken the lock nor
-// begun to wait: then an unlock wakes nobody else. `starving` is set only while the mutex is
-// locked, and until it is cleared an unlock hands the lock to the first in line instead of freeing
-// it.
+// `woken` is set while one waiter that was woken, or one that spins, has neither taken the lock nor
+// begun to wait: an unlock then wakes no other waiter. `starving` is set only while the mutex is
+// locked. Until it is cleared, an unlock hands the lock to the first in line instead of freeing it.
 #include <sley/mutex.hpp>
 
 #include "base/check.hpp"
@@ -71,7 +70,7 @@ bool mutex::take(const attempt& a) noexcept {
   return false;
 }
 
-// Requires the list's lock. False: it is marked that somebody waits.
+// Requires the list's lock. False: the mutex is marked as contended.
 bool mutex::take_or_mark(attempt& a) noexcept {
   const std::uint32_t mine = a.is_woken ? woken : 0;
   const std::uint32_t marks = contended | (a.is_starving ? starving : 0);
@@ -114,7 +113,7 @@ mutex::outcome mutex::wait(attempt& a) {
   return outcome::has_it;
 }
 
-// Without memory for a timer, who was woken lets somebody else be woken.
+// Without memory for a timer, a woken waiter lets another waiter be woken.
 void mutex::arm(std::optional<sync::timed_waiter>& timed, attempt& a) {
   try {
     timed.emplace(a.deadline_ns);
@@ -125,7 +124,7 @@ void mutex::arm(std::optional<sync::timed_waiter>& timed, attempt& a) {
   }
 }
 
-// `woken` is cleared; true: the lock was free, and is taken.
+// Clears `woken`. True: the lock was free, and is taken.
 bool mutex::give_back(const attempt& a) noexcept {
   for (;;) {  // ends: each failure means that it has changed
     if (take(a)) return true;
@@ -156,8 +155,9 @@ void mutex::unlock_slow() noexcept {
   base::fatal("sley: unlock of unlocked mutex");
 }
 
-// Wakes the first in line, or tells it that it has the lock. False, and nothing happened, if nobody
-// waits any more; then nobody else may need the mutex, and its list is not touched once it is free.
+// Wakes the first in line, or tells it that it has the lock. False, and nothing happened, if no
+// waiter is left. The mutex may then be destroyed as soon as it is free, so its list is not touched
+// after that.
 bool mutex::hand_on() noexcept {
   rt::machine* m = rt::enter();
   waiters_.guard().acquire();

@@ -20,7 +20,7 @@ bool once_flag::begin() {
   return is_ours;
 }
 
-// After a call that has failed all look again, and one of them calls.
+// After a call that has failed all waiters look again, and one of them calls.
 void once_flag::end(bool has_returned) noexcept {
   rt::machine* m = rt::enter();
   waiters_.guard().acquire();

@@ -1,8 +1,8 @@
-// What object_pool keeps its idle objects in.
+// The store of object_pool's idle objects.
 //
-//   PP-1  A processor's own store is used only by who holds the processor, inside the runtime,
-//         where it can't be lost. Foreign threads, and processors that came later, use the shared
-//         one.
+//   PP-1  Only the holder of a processor uses the processor's own store, inside the runtime, where
+//         the processor can't be lost. Foreign threads, and processors that came later, use the
+//         shared one.
 #include <sley/object_pool.hpp>
 
 #include <sley/detail/lock.hpp>
@@ -36,7 +36,7 @@ struct alignas(64) store {
 struct pointer_pool::state {
   explicit state(std::size_t procs) : own(procs) { shared.reserve(procs * store_capacity); }
 
-  // Null: the caller is to use the shared one.
+  // Null: the caller must use the shared one.
   store* own_of(const rt::machine* m) noexcept {
     return m->p != nullptr && m->p->id < own.size() ? &own[m->p->id] : nullptr;  // PP-1
   }

@@ -1,4 +1,4 @@
-// rate_limiter: the tokens are not counted as they come, but when somebody asks.
+// rate_limiter: tokens are not counted as they come, but when a caller asks.
 #include <sley/rate_limiter.hpp>
 
 #include <sley/detail/deadline.hpp>
@@ -40,7 +40,7 @@ rate_limiter::reservation rate_limiter::reserve(std::int64_t n) {
   return take(n, time_point::max());
 }
 
-// Without any if they would come after the deadline, or never.
+// Takes none if they would come after the deadline, or never.
 rate_limiter::reservation rate_limiter::take(std::int64_t n, time_point deadline) {
   if (n < 0) throw std::logic_error("sley::rate_limiter: a negative number of tokens");
   reservation taken;
@@ -78,7 +78,7 @@ void rate_limiter::reservation::cancel() {
   if (limiter_ != nullptr) std::exchange(limiter_, nullptr)->give_back(tokens_, time_);
 }
 
-// What was reserved later has its times already, and counts on what came until then.
+// Later reservations have their times already, and count on the tokens that come until then.
 void rate_limiter::give_back(std::int64_t n, time_point time) {
   const std::lock_guard guard(mutex_);
   const time_point now = time_point::clock::now();

@@ -57,7 +57,7 @@ class selection {
     }
   }
 
-  // Nothing is ready? Then it need not lock anything.
+  // True if no case is ready; then no lock is needed.
   bool would_block() const noexcept {
     for (std::size_t i = 0; i < count_; ++i) {
       const select_case& c = cases_[lock_order_[i]];
@@ -108,8 +108,8 @@ class selection {
     return park_in_all(m, &claim, false);
   }
 
-  // The same, or until the time is up. The timer is armed before the channels are locked, for it
-  // takes channel locks with its heap's lock held.
+  // The same, or until the time is up. The timer is armed before the channels are locked, because
+  // timers take channel locks with their heap's lock held.
   outcome wait_until(rt::machine* m, std::int64_t deadline_ns) noexcept {
     const outcome now = try_now();
     if (now.index != detail::select_would_block) return now;
@@ -227,7 +227,7 @@ class selection {
       w->element = c.element;
       w->claim = claim;
       w->chosen = &chosen_;
-      queue_of(c).push(w);  // CH-1: look() found nobody to pair with
+      queue_of(c).push(w);  // CH-1: look() found no peer
     }
     parking p{this, claim, timed};
     rt::park(count_ == 0 ? rt::wait::select_no_cases : rt::wait::select, &let_go, &p);
@@ -242,7 +242,7 @@ class selection {
     const bool is_parked = !p.timed || p.claim->commit();
     if (has_locks) p.cases->unlock_all();
     if (!is_parked)
-      rt::ready(g);  // the timer was faster: nobody else wakes g, so it is still there
+      rt::ready(g);  // the timer was faster: no other waker wakes g, so it is still there
   }
 
   outcome leave_queues() noexcept {

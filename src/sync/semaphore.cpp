@@ -13,7 +13,7 @@ void semaphore_core::throw_bad_count() {
   throw std::logic_error("sley::counting_semaphore: a count that is negative or over max()");
 }
 
-// Who is chosen has its unit: it was never added to the count.
+// A chosen waiter has its unit, which was never added to the count.
 bool semaphore_core::acquire_slow(std::int64_t deadline_ns) {
   rt::enter();
   bool is_ours;
@@ -34,7 +34,7 @@ bool semaphore_core::acquire_slow(std::int64_t deadline_ns) {
 // Requires the list's lock. True if a unit is ours, else the semaphore is marked.
 bool semaphore_core::take_or_mark() noexcept {
   std::ptrdiff_t seen = state_.load_relaxed();  // the cas decides
-  for (;;) {  // ends: each failure means that somebody changed the count
+  for (;;) {  // ends: each failure means that another thread changed the count
     if (seen >= unit) {
       if (state_.cas_acquire(seen, seen - unit, "SE-1")) return true;
     } else if (state_.cas_acquire(seen, seen | awaited, "SE-2")) {
@@ -43,8 +43,8 @@ bool semaphore_core::take_or_mark() noexcept {
   }
 }
 
-// Waiters first; what is left goes to the count. If anybody was chosen the count is zero, so what
-// is left fits.
+// Serves waiters first; the rest goes to the count. If a waiter was chosen the count is zero, so
+// the rest fits.
 void semaphore_core::release_slow(std::ptrdiff_t n, std::ptrdiff_t limit) {
   if (n < 0 || n > limit) {
     throw std::logic_error("sley::counting_semaphore: release of a count out of range");

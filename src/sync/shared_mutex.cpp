@@ -1,11 +1,13 @@
 // shared_mutex.
 //
-// A writer first gets its turn among writers, then shuts readers out, and then waits for those who
-// are in. They are in state_'s count or in a slot of a processor, which the goroutine remembers; a
-// goroutine that has its mark in a slot for another such lock is in the count.
+// A writer first gets its turn among writers, then shuts readers out, and then waits for the
+// readers that are in. Such a reader is in state_'s count or in a slot of a processor, which its
+// goroutine remembers. A goroutine that has its mark in a slot for another such lock is in the
+// count.
 //
 // Slots come into use when several readers have come since the last writer, and go out of use when
-// one comes: then for so long that writers spend little of all time on looking for marks.
+// a writer comes. They stay out of use long enough that writers spend little of all time on looking
+// for marks.
 #include <sley/shared_mutex.hpp>
 
 #include "base/check.hpp"
@@ -20,12 +22,13 @@ namespace sley {
 
 namespace {
 
-// A reader in the count thinks about slots once in so many, and if another disturbs it.
+// A reader in the count thinks about slots once in this many reads, and if another thread disturbs
+// it.
 constexpr std::uint32_t reads_per_thought = 64;
-constexpr std::int64_t cost_factor = 9;  // so many times as long as closing the slots took
+constexpr std::int64_t cost_factor = 9;  // times the time that closing the slots took
 
 // Where writers wait for marks to go, by the lock's address. Each mark that goes from there wakes
-// all, who look again.
+// all of these writers, and they look again.
 struct asking_place {
   detail::atomic<std::uint32_t> writers;  // [atomic SM-4]
   detail::wait_list list;
@@ -81,7 +84,7 @@ void shared_mutex::unlock_shared() noexcept {
   if (!leave_slot()) count_out();
 }
 
-// False if slots are not to be used, or can't be: by a thread without a processor for example.
+// False if slots must not or can't be used, for example by a thread without a processor.
 inline bool shared_mutex::enter_slot() noexcept {
   rt::machine* m = rt::try_enter();
   if (m == nullptr) return false;
@@ -97,7 +100,7 @@ inline bool shared_mutex::enter_slot() noexcept {
   return false;
 }
 
-// False if the goroutine has no slot for this lock. Touches the lock no more once it has left.
+// False if the goroutine has no slot for this lock. Does not touch the lock once it has left.
 inline bool shared_mutex::leave_slot() noexcept {
   const rt::machine* m = rt::this_machine();
   if (m == nullptr) return false;
@@ -115,7 +118,7 @@ inline bool shared_mutex::leave_slot() noexcept {
 bool shared_mutex::count_in() noexcept {
   std::uint64_t seen = state_.load_relaxed();  // the cas decides
   bool is_contended = false;
-  while ((seen & writer) == 0) {  // ends: each failure means that somebody else got in or out
+  while ((seen & writer) == 0) {  // ends: each failure means that another thread changed it
     if (state_.cas_acquire(seen, seen + reader, "SM-1")) {
       const std::uint32_t reads = reads_.load_relaxed() + 1;
       reads_.store_relaxed(reads);
@@ -127,7 +130,7 @@ bool shared_mutex::count_in() noexcept {
   return false;
 }
 
-// By a reader in the count: a writer looks at has_slots_ again once that is zero.
+// Called by a reader in the count: a writer looks at has_slots_ again once the count is zero.
 void shared_mutex::prefer_slots() noexcept {
   if (has_slots_.load_relaxed() || (state_.load_relaxed() & writer) != 0) return;
   if (platform::now_ns() < no_slots_before_ns_.load_relaxed()) return;
@@ -145,7 +148,7 @@ void shared_mutex::count_out() noexcept {
   rt::leave(m);
 }
 
-// Who is chosen is in the count.
+// A chosen reader is in the count.
 bool shared_mutex::lock_shared_slow(std::int64_t deadline_ns) {
   rt::enter();
   bool is_in;
@@ -164,10 +167,11 @@ bool shared_mutex::lock_shared_slow(std::int64_t deadline_ns) {
   return is_in;
 }
 
-// Requires the readers' lock. True if it is counted, else there is a writer, which will see it.
+// Requires the readers' lock. True if the caller is counted, else there is a writer, which will see
+// it.
 bool shared_mutex::count_in_or_mark() noexcept {
   std::uint64_t seen = state_.load_relaxed();  // the cas decides
-  for (;;) {                                   // ends: each failure means that somebody else did
+  for (;;) {                                   // ends: each failure means that it has changed
     if ((seen & writer) == 0) {
       if (state_.cas_acquire(seen, seen + reader, "SM-1")) return true;
     } else if (state_.cas_acquire(seen, seen | blocked, "SM-1")) {
@@ -213,7 +217,8 @@ void shared_mutex::end_turn() noexcept {
   writers_.release(1, 1);
 }
 
-// The writer goes, and those who wait are counted at once, so that the next writer waits for them.
+// The writer goes, and the waiting readers are counted at once, so that the next writer waits for
+// them.
 void shared_mutex::let_readers_in() noexcept {
   rt::machine* m = rt::enter();
   detail::chosen_waiters chosen;
@@ -240,7 +245,7 @@ bool shared_mutex::lock_until_ns(std::int64_t deadline_ns) {
   if (!writers_.try_acquire_until(deadline_ns)) return false;
   const std::uint64_t before = state_.or_acq_rel(writer, "SM-1");
   turn mine{.whose = *this};
-  if (has_slots_.load_relaxed()) {  // no more of them, though some may come until the count is zero
+  if (has_slots_.load_relaxed()) {  // no more slots, though some may come until the count is zero
     has_slots_.store_relaxed(false);
     is_asking_ = true;
   }
@@ -249,7 +254,7 @@ bool shared_mutex::lock_until_ns(std::int64_t deadline_ns) {
   return mine.has_lock;
 }
 
-// Until nobody is in the count. False: the time is up.
+// Waits until no reader is in the count. False: the time is up.
 bool shared_mutex::drain_count(std::int64_t deadline_ns) {
   rt::enter();
   bool is_drained = true;
@@ -269,7 +274,8 @@ bool shared_mutex::drain_count(std::int64_t deadline_ns) {
   return is_drained;
 }
 
-// True if the last one of the count has gone all the same; then it is on its way to wake us.
+// True if the last reader of the count has gone all the same. While `drains` is set, that reader is
+// on its way to wake us.
 bool shared_mutex::stop_draining() noexcept {
   draining_.guard().acquire();
   std::uint64_t seen = state_.load_acquire("SM-1");
@@ -283,7 +289,7 @@ bool shared_mutex::stop_draining() noexcept {
   return count_of(seen) == 0;
 }
 
-// Until nobody is in a slot. Nobody is in the count, so slots stay out of use.
+// Waits until no reader is in a slot. No reader is in the count, so slots stay out of use.
 bool shared_mutex::drain_slots(std::int64_t deadline_ns) {
   if (!is_asking_ && !has_slots_.load_relaxed()) return true;  // SM-1 orders it
   asking_place& place = place_of(mark());
@@ -313,7 +319,7 @@ bool shared_mutex::drain_slots(std::int64_t deadline_ns) {
   return true;
 }
 
-// By the writer. What is in slots from now on was there before, or goes at once.
+// Called by the writer. A mark that is in a slot from now on was there before, or goes at once.
 void shared_mutex::close_slots() noexcept {
   const std::int64_t begin_ns = platform::now_ns();
   has_slots_.store_relaxed(false);

@@ -10,7 +10,7 @@ namespace sley::sync {
 inline constexpr int spins = 4;
 inline constexpr int pauses_a_spin = 30;
 
-// Somebody else runs, perhaps the holder, and nobody waits for this processor.
+// True if another processor is busy, perhaps with the holder, and no goroutine waits for this one.
 inline bool can_spin() noexcept {
   const rt::processor* p = rt::current_machine()->p;
   if (p == nullptr || rt::has_local_work(p)) return false;

@@ -1,4 +1,4 @@
-// What a timer's function does to have something called in a goroutine of its own.
+// Lets a timer's function start a goroutine that makes a call.
 #pragma once
 
 #include <sley/detail/spawn.hpp>

@@ -1,7 +1,7 @@
 // Waiting in a wait_list until a deadline, or in two steps.
 //
-//   timed_waiter self(deadline_ns);        arms the timer: before the list's lock is taken, for a
-//   list.guard().acquire();                timer takes it with its heap's lock held
+//   timed_waiter self(deadline_ns);        arms the timer: before the list's lock is taken, because
+//   list.guard().acquire();                a timer takes it with its heap's lock held
 //   if (there is no need to wait) ...      release the lock, and return
 //   return self.park(list, reason);        lets the lock go; true: a wake_ call chose it
 //
@@ -13,8 +13,8 @@
 //   ...
 //   return self.park_in_line(reason);
 //
-// Each wake_ call chooses somebody who has not timed out, and who was chosen does not time out:
-// both claim the waiter, and one of them gets it (SL-2).
+// Each wake_ call chooses a waiter that has not timed out, and a chosen waiter does not time out:
+// the waker and the timer claim the waiter, and one of them gets it (SL-2).
 #pragma once
 
 #include <sley/detail/wait_list.hpp>
@@ -29,11 +29,11 @@ namespace sley::detail {
 
 // On the stack of the goroutine that waits.
 struct list_waiter {
-  list_waiter* next = nullptr;        // [lock: the list's], then of who has chosen it
+  list_waiter* next = nullptr;        // [lock: the list's], then its waker's
   list_waiter* previous = nullptr;    // [lock: the list's]
   rt::goroutine* g = nullptr;         // [const]
   sync::wake_claim* claim = nullptr;  // [const] null: it is parked, and has no deadline
-  bool is_told = false;               // [lock: the list's] set by who has chosen it
+  bool is_told = false;               // [lock: the list's] set by its waker
 };
 
 }  // namespace sley::detail
@@ -52,7 +52,7 @@ class timed_waiter {
   // Once only, with the list's lock held, which it lets go. False: the time is up.
   [[nodiscard]] bool park(detail::wait_list& list, const char* reason, bool first_in_line = false);
 
-  // Once it was chosen: has that one told it something?
+  // Once it was chosen: has its waker told it something?
   bool was_told() const noexcept { return node_.is_told; }
 
   // With the list's lock held, which it lets go.

@@ -18,8 +18,8 @@ namespace {
 
 }  // namespace
 
-// With the lock held nobody begins or ends to wait. While the counter has not reached zero, the
-// waiters keep the group alive; and once it has, until they are woken.
+// While the lock is held, no waiter begins or ends to wait. Waiters keep the group alive while the
+// counter has not reached zero, and after that until they are woken.
 void wait_group::add_slow(std::int32_t n, const char* negative) {
   rt::enter();
   waiters_.guard().acquire();

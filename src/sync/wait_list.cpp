@@ -1,10 +1,11 @@
 // The queue of waiters inside the primitives of <sley/sync.hpp>.
 //
-//   WL-1  Who is in the list without a claim is parked once its lock is free, so who finds it there
-//         may wake it. With a claim it may be on its way still: the claim says so.
-//   WL-2  Who was chosen does not touch the list any more, which may be gone: a wake_ call removes
-//         whom it chooses. Those who have timed out are passed over, and removed by their timers
-//         or by themselves a moment later, see wait_until_unused().
+//   WL-1  A waiter in the list without a claim is parked once the list's lock is free, so a waker
+//         that finds it there may wake it. A waiter with a claim may still be on its way: the claim
+//         says so.
+//   WL-2  A chosen waiter does not touch the list any more, which may be gone: a wake_ call removes
+//         the waiters that it chooses. It passes over waiters that have timed out. Their timers
+//         remove these, or they remove themselves, a moment later, see wait_until_unused().
 #include <sley/detail/wait_list.hpp>
 
 #include "platform/decisions.hpp"
@@ -94,23 +95,24 @@ void wait_list::unlink(list_waiter* previous, list_waiter* next) noexcept {
   (next != nullptr ? next->previous : last_) = previous;
 }
 
-// A thread where nobody is stopped may take the lock outside of the runtime, and does not enter,
-// for that would end the pause between two run()s: a program that ends destroys its static objects.
+// A thread where no goroutine is stopped may take the lock outside of the runtime. It does not
+// enter, because that would end the pause between two run()s: a program that ends destroys its
+// static objects.
 void wait_list::wait_until_unused() noexcept {
   rt::machine* m = rt::is_in_user_code() ? rt::enter() : nullptr;
-  for (bool is_used = true; is_used;) {  // ends: who has timed out leaves the list next
+  for (bool is_used = true; is_used;) {  // ends: a timed-out waiter leaves the list next
     lock_.acquire();
     const bool is_misused = is_awaited();
     is_used = first_ != nullptr && !is_misused;
     lock_.release();
     if (is_misused) sync::destroyed_in_use("sley: destroyed while somebody waits for it");
-    if (is_used && m == nullptr) m = rt::enter();  // they may need the runtime for that
+    if (is_used && m == nullptr) m = rt::enter();  // waiters may need the runtime to leave
     if (is_used) platform::yield_thread();
   }
   if (m != nullptr) rt::leave(m);
 }
 
-// Requires the lock. By others than those who have timed out.
+// Requires the lock. True if a waiter has not timed out.
 bool wait_list::is_awaited() const noexcept {
   const list_waiter* w = first_;
   while (w != nullptr && w->claim != nullptr && w->claim->has_timed_out()) w = w->next;

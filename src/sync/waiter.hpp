@@ -14,13 +14,13 @@ namespace sley::sync {
 
 // A goroutine that waits for the first of several things is claimed by exactly one of its wakers.
 //
-//   SL-1  One waker: they claim by compare-and-swap to `claimed`. A waker at a channel holds that
+//   SL-1  One waker: wakers claim by compare-and-swap to `claimed`. A waker at a channel holds that
 //         channel's lock, under which the goroutine later removes its other nodes, so the state is
-//         there while it looks.
-//   SL-2  Some wakers may come before the goroutine is parked: a timer, and one who finds a waiter
-//         of a condition variable. Such a one only claims, and the goroutine, which turns
-//         `arriving` into `parked` once its context is saved, finds that out and goes on by itself.
-//         cas_acq_rel on both sides.
+//         there while the waker looks.
+//   SL-2  Some wakers may come before the goroutine is parked: a timer, and a notifier of a
+//         condition variable. Such a waker only claims. The goroutine, which turns `arriving` into
+//         `parked` once its context is saved, finds the claim and goes on by itself. cas_acq_rel on
+//         both sides.
 class wake_claim {
  public:
   // The goroutine will be parked before any waker can see it.
@@ -40,7 +40,7 @@ class wake_claim {
     return state_.cas_acq_rel(seen, claimed, "SL-1");
   }
 
-  // `wake` if the goroutine is parked and is the caller's to wake; `will_see` if it will find out
+  // `wake` if the goroutine is parked and the caller must wake it; `will_see` if it will find out
   // on its own, and may be gone at once.
   enum class result { lost, wake, will_see };
   result claim_by_timer() noexcept { return claim_early(timed_out); }
@@ -78,7 +78,7 @@ struct chan_waiter {
   rt::goroutine* g = nullptr;       // [const]
   void* element = nullptr;          // [const] where the value goes, or comes from
   wake_claim* claim = nullptr;      // [const] null: only this channel can wake it
-  chan_waiter** chosen = nullptr;   // [const] the waker that claimed stores here whom it chose
+  chan_waiter** chosen = nullptr;   // [const] the waker that claimed stores the chosen waiter here
   bool is_queued = false;           // [lock: the channel's]
   bool success = false;             // set by the waker: a value went over (false: closed)
 };

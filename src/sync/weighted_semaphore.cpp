@@ -1,5 +1,5 @@
-// weighted_semaphore: a list of those who wait, with what they need, guarded by a mutex. Each waits
-// at a channel of its own, so that it can wait for something else as well.
+// weighted_semaphore: a list of waiters, with what they need, guarded by a mutex. Each waits at a
+// channel of its own, so that it can wait for something else as well.
 #include <sley/semaphore.hpp>
 
 #include <sley/select.hpp>
@@ -10,7 +10,7 @@
 
 namespace sley {
 
-// On the stack of the one that waits.
+// On the stack of the waiter.
 struct weighted_semaphore::waiter {
   std::int64_t need;
   chan<void> ready;            // closed, with the mutex held, when it has got what it needs
@@ -25,7 +25,7 @@ void check(std::int64_t k) {
   if (k < 0) throw std::logic_error("sley::weighted_semaphore: a negative number of units");
 }
 
-// Until a receive from one of the two can go on, or the deadline has passed.
+// Waits until a receive from one of the two can go on, or the deadline has passed.
 void wait_for(const chan<void>& ready, const recv_chan<void>& canceled, std::int64_t deadline_ns) {
   if (deadline_ns == detail::no_deadline) {
     select(on_receive(ready), on_receive(canceled));
@@ -64,8 +64,8 @@ bool weighted_semaphore::try_acquire(std::int64_t k) {
   return true;
 }
 
-// Who was served at the last moment keeps what it got. One that never can be served does not stand
-// in line, where it would keep others waiting.
+// A waiter that was served at the last moment keeps what it got. A waiter that can never be served
+// does not stand in line, where it would keep others waiting.
 bool weighted_semaphore::acquire_until(std::int64_t k, std::int64_t deadline_ns,
                                        recv_chan<void> canceled) {
   if (try_acquire(k)) return true;
@@ -93,7 +93,7 @@ bool weighted_semaphore::leave_line(waiter* w) {
   const std::lock_guard guard(mutex_);
   if (!w->is_served) {
     remove(w);
-    serve_waiters();  // those behind may need less
+    serve_waiters();  // waiters behind it may need less
   }
   return w->is_served;
 }

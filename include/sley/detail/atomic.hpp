@@ -44,7 +44,7 @@ using order_label = const char*;
 #ifdef SLEY_MODEL
 
 // What a model run weakens, set by its main(). A label ("RQ-1") weakens every operation that
-// carries it; "RQ-1@push" only those in the function of that name; "RQ-2@pop.acquire" and
+// carries it; "RQ-1@push" only the operations in the function of that name; "RQ-2@pop.acquire" and
 // "RQ-2@pop.release" only take that half away from a read-modify-write. Null weakens nothing.
 inline order_label mutated_label = nullptr;
 
@@ -83,7 +83,7 @@ inline rl::memory_order weakened(rl::memory_order order, order_label label, cons
 template <class T>
 class atomic {
  public:
-  constexpr atomic() : value_(T{}) {}  // so that what has one may be constexpr in other builds
+  constexpr atomic() : value_(T{}) {}  // so that its owner may be constexpr in other builds
   constexpr explicit atomic(T initial) : value_(initial) {}
   atomic(const atomic&) = delete;
   atomic& operator=(const atomic&) = delete;
@@ -142,8 +142,8 @@ class atomic {
   mutable rl::atomic<T> value_;
 };
 
-// A table with static storage of what has atomics. A model's atomics live for one execution only,
-// so the table of a model is one place, which the suite owns and names in `place`.
+// A table with static storage, of objects that have atomics. A model's atomics live for one
+// execution only, so the table of a model is one place, which the suite owns and names in `place`.
 template <class T, std::size_t>
 struct static_table {
   T& operator[](std::size_t) const { return *place; }
@@ -164,7 +164,7 @@ class plain {
 };
 
 // Both ways in which the barriers come: two fences, or a light side that orders nothing by itself
-// and a heavy side that makes all that was done so far visible to everybody, as membarrier(2)
+// and a heavy side that makes everything done so far visible to every thread, as membarrier(2)
 // does.
 inline bool barriers_are_symmetric = true;
 
@@ -298,7 +298,7 @@ struct static_table {
   };
 };
 
-// True where membarrier(2) is not to be had: then both halves are full fences.
+// True where membarrier(2) is not available: then both halves are full fences.
 SLEY_HIDDEN extern bool barriers_are_symmetric;
 SLEY_HIDDEN void heavy_barrier_syscall() noexcept;
 
@@ -308,8 +308,8 @@ SLEY_ALWAYS_INLINE void light_barrier(order_label) noexcept {
     std::atomic_thread_fence(std::memory_order_seq_cst);
   }
 }
-// The same, but never more than a compiler barrier: for who would not come here where membarrier is
-// not to be had.
+// The same, but never more than a compiler barrier: for code that is not reached where membarrier
+// is not available.
 SLEY_ALWAYS_INLINE void lightest_barrier(order_label) noexcept {
   std::atomic_signal_fence(std::memory_order_seq_cst);
 }

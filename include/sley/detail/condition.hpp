@@ -1,4 +1,4 @@
-// What both condition variables are made of.
+// The common part of both condition variables.
 #pragma once
 
 #include <sley/detail/config.hpp>
@@ -27,8 +27,8 @@ class SLEY_API condition {
   void notify_one() noexcept;
   void notify_all() noexcept;
 
-  // False: the time is up. `mutex` is the lock's, or null if there is no such rule: all who wait at
-  // the same time must name the same.
+  // False: the time is up. `mutex` is the lock's, or null if there is no such rule: all callers
+  // that wait at the same time must name the same.
   template <class Lock>
   bool wait(Lock& lock, std::int64_t deadline_ns, const void* mutex = nullptr) {
     check_owned(lock);
@@ -41,8 +41,8 @@ class SLEY_API condition {
     return is_in_time;
   }
 
-  // It does not wait if a stop has been requested. Who requests it later notifies, and finds us in
-  // line, for the line's lock orders our look after that request or the request's after us.
+  // Does not wait if a stop has been requested. A later request notifies, and finds us in line,
+  // because the line's lock orders our look after that request or the request's look after us.
   template <class Lock>
   bool wait_unless(Lock& lock, std::int64_t deadline_ns, const std::stop_token& stop) {
     check_owned(lock);
@@ -85,10 +85,10 @@ class SLEY_API condition {
   }
 
   wait_list waiters_;
-  const void* mutex_ = nullptr;  // [lock: of waiters_] of those who wait
+  const void* mutex_ = nullptr;  // [lock: of waiters_] of the callers that wait
 };
 
-// What a wait until t is to report. Not a timeout if t's clock has been set back meanwhile.
+// What a wait until t must report. Not a timeout if t's clock has been set back meanwhile.
 template <class Clock, class Duration>
 std::cv_status status_at(const std::chrono::time_point<Clock, Duration>& t, bool is_in_time) {
   const bool is_early =

@@ -1,4 +1,4 @@
-// What a call that may wait does about a context: something is called if that ends meanwhile.
+// For a call that may wait: something is called if a context ends meanwhile.
 #pragma once
 
 #include <sley/context.hpp>

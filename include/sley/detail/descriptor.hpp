@@ -17,7 +17,7 @@ struct watched;
 
 namespace sley::detail {
 
-// What errors are thrown as: std::system_error with the operation's name in what().
+// Throws the error as a std::system_error with the operation's name in what().
 [[noreturn]] SLEY_API void throw_io_error(const std::error_code& error, const char* operation);
 
 // Calls f(error) and throws what it reports.
@@ -39,9 +39,9 @@ enum class io_kind : unsigned char {
   tcp_socket,      // with TCP_INQ, where the kernel has it: a read tells how much is left
   message_socket,  // listeners too
   pipe,
-  device,    // terminals and others that can be waited for; such a one that can't is `regular`
-  regular,   // what can't
-  borrowed,  // somebody else's, who closes it
+  device,    // terminals and others that can be waited for; a device that can't is `regular`
+  regular,   // files that can't be waited for
+  borrowed,  // another owner's, which closes it
 };
 
 // Owns a descriptor that does not block. Moved, not copied; closed with the last of it. Moving and

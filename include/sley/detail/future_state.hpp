@@ -1,4 +1,4 @@
-// What a future shares with whoever brings its result.
+// What a future shares with the function that brings its result.
 #pragma once
 
 #include <sley/detail/atomic.hpp>
@@ -26,15 +26,15 @@ namespace sley::detail {
 class SLEY_API one_shot {
  public:
   // FU-1  The result is handed over: store_release in set <-> load_acquire in is_set; through the
-  //       lock for those who parked.
+  //       lock for a waiter that parked.
   bool is_set() const noexcept { return phase_.load_acquire("FU-1") == has_come; }
   void set() noexcept;
   void wait();
   // False: the time is up. std::bad_alloc without memory for a timer.
   bool wait_until(std::int64_t deadline_ns);
 
-  // For results that several might bring: true for the one that is to do so, and then to set() or,
-  // if it can't, to unclaim().
+  // For results that several callers might bring: true for the caller that must do so. It then
+  // calls set() or, if it can't, unclaim().
   // FU-2  One at a time touches the result: cas_acquire in claim <-> store_release in unclaim.
   [[nodiscard]] bool claim() noexcept {
     std::uint32_t expected = is_open;
@@ -112,8 +112,8 @@ struct future_state {
     if (error) std::rethrow_exception(error);
     return *value;
   }
-  // As result(), for the only one who asks, with whom the exception then ends: whoever brought it
-  // may hold the state for longer.
+  // As result(), for the only caller that asks. The exception then ends with that caller, because
+  // the function that brought it may hold the state for longer.
   stored& take_result() {
     done.wait();
     if (error) std::rethrow_exception(std::move(error));

@@ -1,4 +1,4 @@
-// What all objects have in common that goroutines read, write and wait for.
+// The common part of all objects that goroutines read, write and wait for.
 #pragma once
 
 #include <sley/detail/config.hpp>
@@ -22,13 +22,14 @@ namespace sley::detail {
 // The descriptor with its deadlines and its end.
 class SLEY_API io_object {
  public:
-  // Operations that are not done at that time fail, those under way as well; time_point::max(): no
-  // deadline, as at first. Throws std::bad_alloc.
+  // Operations that are not done at that time fail, also operations under way; time_point::max():
+  // no deadline, as at first. Throws std::bad_alloc.
   void set_deadline(instant when) const;
   void set_read_deadline(instant when) const;
   void set_write_deadline(instant when) const;
 
-  // Wakes all who use it, waits for them to let go, and closes. Once; then it does nothing.
+  // Wakes all callers that use it, waits for them to let go, and closes. Once; then it does
+  // nothing.
   void close();
   void close(std::error_code& error) noexcept;
 
@@ -56,7 +57,7 @@ class SLEY_API io_object {
   std::unique_ptr<const std::string> file_;
 };
 
-// Something that converts to buffers; those who use it include <sys/uio.h>.
+// Something that converts to buffers; code that uses it includes <sys/uio.h>.
 template <class T>
 concept io_buffers = std::convertible_to<const T&, std::span<const iovec>>;
 
@@ -85,7 +86,7 @@ class SLEY_API byte_object : public io_object {
   }
   std::size_t write_some(std::span<const iovec> buffers, std::error_code& error) const noexcept;
 
-  // Writes all; nobody else's bytes come in between. Returns how many were written.
+  // Writes all; no other caller's bytes come in between. Returns how many were written.
   void write_all(std::span<const std::byte> bytes) const {
     throwing("sley: write", [&](std::error_code& e) { write_all(bytes, e); });
   }

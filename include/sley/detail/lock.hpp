@@ -12,14 +12,14 @@
 //           B goes sleep: 3 sleepers += 1       4 word_ = slept_on, sleep while it is that
 //           Bad: A reads no sleeper at 2, B finds the word taken at 4: B sleeps beside a free lock.
 //           So:  a light barrier between 1 and 2 (every release), a heavy one between 3 and 4 (only
-//                those who go to sleep). Either 2 sees 3, or 4 sees 1. Without membarrier every
-//                place counts one sleeper too many, so that all releases go the slow way.
+//                in threads that go to sleep). Either 2 sees 3, or 4 sees 1. Without membarrier
+//                every place counts one sleeper too many, so that all releases go the slow way.
 //         Test: tests/model/lock_model.cpp, release_races_with_sleep.
 //   LK-3  A sleeper is woken once: while there are sleepers, a release looks at the word that it
-//         replaces, and makes a system call only if somebody has gone to sleep since it was last
-//         free. Who was woken says slept_on again, for others may still sleep.
-//   LK-4  After word_ = free the lock is not touched any more, for the next holder may free it: the
-//         sleepers are counted in a table beside, and a futex is woken by its mere address.
+//         replaces, and makes a system call only if a thread has gone to sleep since it was last
+//         free. A woken thread says slept_on again, because others may still sleep.
+//   LK-4  After word_ = free the lock is not touched any more, because the next holder may free it:
+//         the sleepers are counted in a table beside, and a futex is woken by its mere address.
 #pragma once
 
 #include <sley/detail/atomic.hpp>
@@ -35,17 +35,17 @@ inline constexpr std::size_t sleeper_places = 256;
 SLEY_HIDDEN extern static_table<atomic<std::uint32_t>, sleeper_places>
     lock_sleepers;  // [atomic LK-2]
 
-// The order in which a thread takes several: while it holds one, it takes only such as stand
-// further down, or more of the same rank where it says so.
+// The order in which a thread takes several locks: while it holds one, it takes only locks that
+// stand further down, or more of the same rank where the rank says so.
 enum class lock_rank : std::uint8_t {
   none,  // outside of the order
   boot,
   deadlines,
   border,  // several: while the world is stopped
-  timers,  // several: those of a processor which goes, and of the one that gets them
+  timers,  // several: of a processor that goes, and of the processor that gets them
   descriptor,
   descriptors,
-  channel,  // several: those of a select, by their addresses
+  channel,  // several: of a select, by their addresses
   waiters,
   machines,
   scheduler,
@@ -57,8 +57,9 @@ enum class lock_rank : std::uint8_t {
 
 class lock;
 
-// In builds with debug checks: whoever takes a lock must be where no goroutine can be stopped, and
-// take them in order. Each ends the process otherwise. The simulation plays many threads in one.
+// In builds with debug checks: a thread that takes a lock must be where no goroutine can be
+// stopped, and must take locks in order. Each check ends the process otherwise. The simulation
+// plays many threads in one.
 SLEY_HIDDEN extern void (*check_lock)() noexcept;  // [const] after boot, null before
 SLEY_HIDDEN void note_taken(const lock& l, lock_rank rank) noexcept;
 SLEY_HIDDEN void note_released(const lock& l) noexcept;
@@ -80,7 +81,7 @@ class lock {
     if (const rest r = begin_release(); __builtin_expect(r != rest::nothing, 0)) end_release(r);
   }
 
-  // The parts of the two, for who wants to leave the rare ones to a tail call.
+  // The parts of the two, for a caller that leaves the rare ones to a tail call.
   SLEY_ALWAYS_INLINE bool try_acquire() noexcept {
     note_taken_here();
     std::uint32_t seen = free;
@@ -103,7 +104,7 @@ class lock {
  private:
   static constexpr std::uint32_t free = 0;
   static constexpr std::uint32_t held = 1;
-  static constexpr std::uint32_t slept_on = 2;  // held, and somebody may sleep
+  static constexpr std::uint32_t slept_on = 2;  // held, and a thread may sleep
 
   SLEY_ALWAYS_INLINE atomic<std::uint32_t>& sleepers_here() const noexcept {
     return lock_sleepers[(reinterpret_cast<std::uintptr_t>(this) >> 4) % sleeper_places];

@@ -22,8 +22,8 @@ class SLEY_API noted_owner {
   // The caller is about to unlock it. If another caller has it, that is a fatal error with this
   // message. The lock itself says that it is not locked at all.
   void leave(const char* message) noexcept;
-  // The caller is about to wait for the lock without a limit. That it has it is a fatal error with
-  // this message, which names both places.
+  // The caller is about to wait for the lock without a limit. If it has the lock already, that is a
+  // fatal error with this message, which names both places.
   void check_not_caller(const char* message) const noexcept;
 
  private:

@@ -1,4 +1,4 @@
-// Who is the last to use something shared.
+// Finds the last user of something shared.
 #pragma once
 
 #include <sley/detail/atomic.hpp>
@@ -19,10 +19,10 @@ class reference_count {
   [[nodiscard]] bool drop() noexcept {
     return count_.load_acquire("RF-1") == 1 || count_.sub_acq_rel(1, "RF-1") == 1;
   }
-  // By who holds two of them, one of which it gives up.
+  // For a caller that holds two of them and gives up one.
   void drop_not_last() noexcept {
     if (count_.load_acquire("RF-1") == 2) {
-      count_.store_relaxed(1);  // nobody else holds any
+      count_.store_relaxed(1);  // no other reference is left
     } else {
       count_.sub_acq_rel(1, "RF-1");
     }
@@ -30,8 +30,8 @@ class reference_count {
 
  private:
   // RF-1  Everything done through other references is over when the last one is dropped:
-  //       sub_acq_rel in drop <-> the one that finds none left, or load_acquire there by who holds
-  //       the only one.
+  //       sub_acq_rel in drop <-> the one that finds none left, or load_acquire there by the holder
+  //       of the only one.
   atomic<std::uint32_t> count_{1};  // [atomic RF-1]
 };
 

@@ -22,7 +22,7 @@ class SLEY_API semaphore_core {
 
   bool try_acquire() noexcept {
     std::ptrdiff_t seen = state_.load_relaxed();  // the cas decides
-    while (seen >= unit) {  // ends: each failure means that somebody changed the count
+    while (seen >= unit) {  // ends: each failure means that another thread changed it
       if (state_.cas_acquire(seen, seen - unit, "SE-1")) return true;
     }
     return false;
@@ -42,7 +42,7 @@ class SLEY_API semaphore_core {
   }
 
  private:
-  static constexpr std::ptrdiff_t awaited = 1;  // somebody is, or may be, in waiters_
+  static constexpr std::ptrdiff_t awaited = 1;  // a waiter is, or may be, in waiters_
   static constexpr std::ptrdiff_t unit = 2;
 
   static constexpr std::ptrdiff_t checked(std::ptrdiff_t count, std::ptrdiff_t limit) {
@@ -54,11 +54,12 @@ class SLEY_API semaphore_core {
   bool take_or_mark() noexcept;
   void release_slow(std::ptrdiff_t n, std::ptrdiff_t limit);
 
-  // SE-1  What was done before release() is seen after the acquire() that it lets through:
+  // SE-1  The acquire() that a release() lets through sees all writes before that release():
   //       cas_release or add_acq_rel in release <-> cas_acquire in try_acquire and take_or_mark;
-  //       through the waiters' lock for those who parked.
-  // SE-2  Whoever is in waiters_ has set `awaited` with their lock held, and it is cleared with
-  //       that lock held while nobody is there: a release that does not see it has nobody to wake.
+  //       through the waiters' lock for a waiter that parked.
+  // SE-2  A waiter in waiters_ has set `awaited` with the list's lock held, and it is cleared with
+  //       that lock held while the list is empty: a release that does not see it has no waiter to
+  //       wake.
   detail::atomic<std::ptrdiff_t> state_;  // [atomic SE-1, SE-2] the count, and `awaited`
   wait_list waiters_;
 };

@@ -17,8 +17,8 @@
 
 namespace sley::detail {
 
-// Keeps the first exception that leaves one of them, and ends a context by it. Who waits for all
-// may destroy it then.
+// Keeps the first exception that leaves one of the goroutines, and ends a context by it. A caller
+// that has waited for all may then destroy the group.
 class SLEY_API task_group {
  public:
   explicit task_group(const context& parent);
@@ -43,7 +43,7 @@ class SLEY_API task_group {
   // How many may run at a time; negative: any number. std::logic_error unless all have ended.
   void set_limit(std::ptrdiff_t n);
 
-  // Until all have ended, and those who wait for a place as well.
+  // Waits until all have ended, including goroutines whose go() waits for a place.
   void wait() { running_.wait(); }
 
   const sley::context& context() const noexcept { return context_; }
@@ -97,7 +97,7 @@ class SLEY_API task_group {
 
   sley::context context_;  // [const]
   cancel_cause_function cancel_;
-  // Who waits for a place counts already. The last thing that a goroutine touches.
+  // A go() that waits for a place counts already. The last thing that a goroutine touches.
   wait_group running_;
   std::optional<counting_semaphore<>> places_;  // [const] while any are running; none: no limit
   mutex guard_;

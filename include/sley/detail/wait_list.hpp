@@ -34,21 +34,21 @@ class SLEY_API wait_list {
   bool has_more_than_one() const noexcept { return first_ != nullptr && first_ != last_; }
 
   // Called with guard() held; parks and lets it go. Returns after a wake_ call chose this waiter.
-  // `first_in_line` puts it at the front, for a waiter that was woken and found nothing. True: who
-  // chose it has told it something (list_waiter::is_told).
+  // `first_in_line` puts it at the front, for a waiter that was woken and found nothing. True: its
+  // waker has told it something (list_waiter::is_told).
   bool park(const char* reason, bool first_in_line = false);
 
-  // Called with guard() held, which they let go before anybody is made runnable. wake_one: false if
-  // there was nobody, or only such as have timed out.
+  // Called with guard() held, which they let go before they make a waiter runnable. wake_one: false
+  // if there was no waiter, or only waiters that have timed out.
   bool wake_one_and_release() noexcept;
   void wake_all_and_release() noexcept;
-  // The same in two steps. choose() takes up to `count` waiters who have not timed out, those who
-  // wait longest first, and returns how many; each will find that it was chosen.
+  // The same in two steps. choose() takes up to `count` waiters that have not timed out, the
+  // longest wait first, and returns how many; each will find that it was chosen.
   std::size_t choose(std::size_t count, chosen_waiters& chosen) noexcept;
   void release_and_wake(const chosen_waiters& chosen) noexcept;
 
-  // Without guard(), from user code, before the list goes: returns once those who have timed out
-  // will not touch it any more. That somebody else is waiting is a fatal error.
+  // Without guard(), from user code, before the list goes: returns once the waiters that have timed
+  // out will not touch it any more. If another waiter is there, that is a fatal error.
   void wait_until_unused() noexcept;
 
   // For waiters, with guard() held.
