@@ -215,6 +215,20 @@ class Promises(TreeCase):
             "tests/http/README.md": "| promise | test |\n|---|---|\n| it `does` | handler |\n"}))
 
 
+class Prose(TreeCase):
+    def test_a_comment_that_hides_its_subject(self):
+        self.assertEqual([f"src/io/a.cpp:{line}" for line in range(1, 6)],
+                         self.run_check(tidy.check_prose, {
+                             "src/io/a.cpp": "// Who comes first.\n// those that wait\n"
+                                             "// nobody waits\n// for so long\n"
+                                             "// It stops, for it is done.\n"}))
+
+    def test_plain_comments_and_code(self):
+        self.assertEqual([], self.run_check(tidy.check_prose, {
+            "src/io/a.cpp": 'int who = 0;  // the caller waits as long as it can\nf("nobody");\n'
+                            "// a lock for the list, for its owner alone\n"}))
+
+
 class Sizes(TreeCase):
     def test_columns_are_characters(self):
         self.assertEqual(["src/base/a.hpp:2"], self.run_check(tidy.check_columns, {

@@ -251,6 +251,27 @@ def _check_label_page(tree, defined):
         yield Finding(label_page.PAGE, 1, "the table of labels is not current: ./dev labels")
 
 
+# --- prose ---------------------------------------------------------------------------------------
+
+# Words that hide the subject of a sentence, and what to write instead: docs/style.md.
+PROSE = [
+    (r"\b[Ww]ho(?:m|ever)?\b", "name the subject: the goroutine, the machine, the caller"),
+    (r"\b[Tt]hose (?:who|that|of|which|in|with)\b", "repeat the noun that 'those' stands for"),
+    (r"\b(?:[Ss]ome|[Nn]o|[Ee]very|[Aa]ny)body\b", "name the subject: another thread, no goroutine"),
+    (r"\b[Ss]o (?:many|long|often)\b(?! as\b)", "'this many', 'at least this long'"),
+    (r", for (?:it|they|there|that|he|what|who|these|those|none|nobody)\b", "'because' for a reason"),
+]
+
+
+def check_prose(tree):
+    for source in tree.sources:
+        for line, comment in source.comments.items():
+            for pattern, advice in PROSE:
+                found = re.search(pattern, comment)
+                if found:
+                    yield Finding(source.path, line, f"'{found[0].strip(', ')}': {advice}")
+
+
 # --- sizes ---------------------------------------------------------------------------------------
 
 def check_columns(tree):
@@ -368,6 +389,7 @@ CHECKS = [
     check_confined_words,
     check_leftovers,
     check_order_labels,
+    check_prose,
     check_columns,
     check_file_lengths,
     check_function_lengths,

@@ -12,7 +12,7 @@ namespace sley::http {
 struct file_options {
   std::string index = "index.html";  // served for a folder; empty: folders are not found
   std::string cache_control = {};    // sent as Cache-Control if not empty
-  bool precompressed = false;        // "name.gz" in place of "name" for who accepts gzip
+  bool precompressed = false;  // serve "name.gz" in place of "name" to clients that accept gzip
 };
 
 // Serves the files below a folder: what the pattern's {name...} matched, else the whole path. GET
