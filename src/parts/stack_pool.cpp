@@ -74,9 +74,9 @@ void stack_pool::give_place(const place& p) noexcept {
 // False: the process has never had a guard.
 bool stack_pool::protect(char* start, std::size_t bytes, platform::guard& kind) noexcept {
   kind = platform::install_guard(start, bytes);
-  detail::lock_guard guard(lock_);
-  has_guards_ = has_guards_ || kind != platform::guard::none;
-  return has_guards_;
+  if (kind == platform::guard::none) return has_guards_.load_relaxed();
+  if (!has_guards_.load_relaxed()) has_guards_.store_relaxed(true);
+  return true;
 }
 
 // Without the lock, so that other threads may touch new stacks meanwhile; that takes longest.

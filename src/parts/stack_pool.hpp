@@ -14,6 +14,7 @@
 // records them.
 #pragma once
 
+#include <sley/detail/atomic.hpp>
 #include <sley/detail/lock.hpp>
 
 #include "parts/permanent_memory.hpp"
@@ -132,9 +133,11 @@ class stack_pool {
   arena* with_cold_ = nullptr;   // [lock: lock_] arenas that have places without memory
   std::size_t cold_stacks_ = 0;  // [lock: lock_] such places that have been stacks before
   permanent_memory arenas_;      // holds the arenas' records
-  bool has_guards_ = false;      // [lock: lock_] the process has had one
-  std::uint64_t made_ = 0;       // [lock: lock_]
-  std::uint64_t reserved_ = 0;   // [lock: lock_]
+  // The process has had a guard. Relaxed: it is set once. A thread that misses it has got no guard
+  // either, and its goroutine waits for a stack, as without memory.
+  detail::atomic<bool> has_guards_;
+  std::uint64_t made_ = 0;      // [lock: lock_]
+  std::uint64_t reserved_ = 0;  // [lock: lock_]
 };
 
 }  // namespace sley::parts
