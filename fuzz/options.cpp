@@ -4,8 +4,8 @@
 #include "expect.hpp"
 #include "parts/stack_pool.hpp"
 #include "platform/os.hpp"
-#include "runtime/options.hpp"
-#include "runtime/sched_state.hpp"
+#include "runtime/state/options.hpp"
+#include "runtime/state/sched_state.hpp"
 
 #include <algorithm>
 #include <cstdint>

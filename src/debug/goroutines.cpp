@@ -1,8 +1,8 @@
 // What snapshots show, as values and as text.
 #include "io/file.hpp"
 #include "io/put.hpp"
-#include "runtime/snapshot.hpp"
-#include "runtime/wait_reason.hpp"
+#include "runtime/entry/snapshot.hpp"
+#include "runtime/state/wait_reason.hpp"
 
 #include <sley/debug.hpp>
 #include <sley/go.hpp>

@@ -3,8 +3,8 @@
 #include "base/print.hpp"
 #include "platform/os.hpp"
 #include "platform/symbols.hpp"
-#include "runtime/sched_state.hpp"
-#include "runtime/tracer.hpp"
+#include "runtime/entry/tracer.hpp"
+#include "runtime/state/sched_state.hpp"
 
 #include <sley/debug.hpp>
 #include <sley/detail/atomic.hpp>

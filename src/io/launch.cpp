@@ -1,12 +1,12 @@
 // Starting a process. From Go's syscall.forkExec.
 #include "io/launch.hpp"
+#include "runtime/watchdog/lasting_thread.hpp"
 
 #include <sley/detail/c_text.hpp>
 #include <sley/mutex.hpp>
 #include <sley/runtime.hpp>
 
 #include "io/perform.hpp"
-#include "runtime/lasting_thread.hpp"
 
 #include <fcntl.h>
 #include <limits.h>

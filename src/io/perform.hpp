@@ -6,8 +6,8 @@
 #include <sley/runtime.hpp>
 
 #include "platform/system_call.hpp"
-#include "runtime/enter.hpp"
-#include "runtime/netpoll.hpp"
+#include "runtime/entry/enter.hpp"
+#include "runtime/run/netpoll.hpp"
 
 #include <cerrno>
 #include <cstddef>

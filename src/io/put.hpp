@@ -4,7 +4,7 @@
 #include <sley/detail/descriptor.hpp>
 
 #include "platform/system_call.hpp"
-#include "runtime/scheduler.hpp"
+#include "runtime/state/machine.hpp"
 
 #include <sys/socket.h>
 #include <sys/uio.h>

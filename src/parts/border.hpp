@@ -49,7 +49,7 @@ class border {
     forked = 16,  // this process is the child of a fork
     give = 32,    // hand the processor over and go on without it, see preempt.cpp
     traced = 64,  // record all switches, see tracer.hpp
-    moves = 128,  // the thread must move to another CPU, see spread.cpp
+    moves = 128,  // the thread must move to another CPU, see cpu_spread.cpp
   };
 
   // The thread enters the runtime. False: there are reasons to attend to. The thread is inside all

@@ -6,14 +6,17 @@
 // processors. The number of searching machines is at most half the number of busy processors. A
 // submitter wakes a machine only if a processor is idle and no machine searches.
 //
+// A thread that makes a processor idle, ends a halt or shrinks the reserve gets an idle_debt: work
+// may have been submitted for which no machine was woken. It pays the debt by a look at everything
+// that may wait. The compiler warns of a debt that is dropped, and a check finds one that is kept.
+//
 //   WG-1  Lost wake-up between submit and going idle.
 //           A submits:   1 publish the work          2 read the word
 //           B goes idle: 3 idle + 1, searching - 1   4 look at all queues once more
 //           Bad: A reads a searcher, or no idle processor, at 2, and B looked before 1: the work
 //           waits beside an idle processor.
 //           So:  a light barrier between 1 and 2 (on every submit) and a heavy one between 3 and 4
-//                (only when a machine goes idle). Either 2 sees 3 and A wakes a machine, or 4 sees
-//                1.
+//                (only when a debt is paid). Either 2 sees 3 and A wakes a machine, or 4 sees 1.
 //         Test: tests/model/wake_gate_model.cpp, submit_races_with_going_idle.
 //   WG-2  A submitter may have relied on a searcher that then finds other work. So when the last
 //         searcher stops because it found work, its caller wakes the next one ([[nodiscard]]
@@ -21,16 +24,40 @@
 //   WG-3  The reserve withholds a number of idle processors: no machine is woken for them and none
 //         takes them. At least one processor is never withheld. So while an idle one is withheld
 //         another is busy, and its machine looks at all queues when it goes idle. Shrinking the
-//         reserve follows the protocol of going idle: a heavy barrier, then a look at all queues.
+//         reserve follows the protocol of going idle.
 //         Test: tests/model/wake_gate_model.cpp, the_reserve_is_not_to_be_taken and
 //         work_comes_while_there_is_a_reserve.
 #pragma once
 
 #include <sley/detail/atomic.hpp>
 
+#include "base/check.hpp"
+
 #include <cstdint>
+#include <utility>
 
 namespace sley::parts {
+
+class [[nodiscard]] idle_debt {
+ public:
+  explicit idle_debt(bool is_owed) noexcept : is_owed_(is_owed) {}
+  idle_debt(idle_debt&& other) noexcept : is_owed_(std::exchange(other.is_owed_, false)) {}
+  idle_debt& operator=(idle_debt&&) = delete;
+  ~idle_debt() { SLEY_DCHECK(!is_owed_, "a look follows when a processor goes idle"); }
+
+  // True: the caller looks at every queue now. False: it need not. Nothing has become idle, or the
+  // gate is halted, and the end of the halt is a debt of its own.
+  [[nodiscard]] bool begin_to_pay() && noexcept {
+    if (!std::exchange(is_owed_, false)) return false;
+    detail::heavy_barrier("WG-1");
+    return true;
+  }
+  // A thread that the caller requests after this looks at every queue when it arrives (TH-1).
+  void leave_to_new_thread() && noexcept { is_owed_ = false; }
+
+ private:
+  bool is_owed_;
+};
 
 class wake_gate {
  public:
@@ -73,18 +100,17 @@ class wake_gate {
   // A machine searches although enough do, because it has seen work and holds a processor for it.
   void search_anyway() noexcept { word_.add_acq_rel(one_searching, "WG-1"); }
 
-  // A machine gives up its processor. The caller then runs heavy_barrier("WG-1") and, unless this
-  // returns true (the gate is halted), looks at every queue once more.
-  [[nodiscard]] bool go_idle(bool was_searching) noexcept {
+  // A machine gives up its processor.
+  idle_debt go_idle(bool was_searching) noexcept {
     const std::uint32_t change = one_idle - (was_searching ? one_searching : 0);
-    return (word_.add_acq_rel(change, "WG-1") & halted) != 0;
+    return idle_debt((word_.add_acq_rel(change, "WG-1") & halted) == 0);
   }
 
-  // Sets the number of processors in reserve. If it shrinks, the caller then runs
-  // heavy_barrier("WG-1") and looks at every queue once more. [one thread]
-  void keep_in_reserve(std::uint32_t procs) noexcept {
+  // Sets the number of processors in reserve. [one thread]
+  idle_debt keep_in_reserve(std::uint32_t procs) noexcept {
     const std::uint32_t before = reserve();
-    word_.add_acq_rel((procs - before) * one_in_reserve, "WG-1");
+    const std::uint32_t seen = word_.add_acq_rel((procs - before) * one_in_reserve, "WG-1");
+    return idle_debt(procs < before && (seen & halted) == 0);
   }
   std::uint32_t reserve() const noexcept { return reserve(word_.load_relaxed()); }
 
@@ -104,9 +130,13 @@ class wake_gate {
   // While the gate is halted no machine is woken and no processor is taken into use. It is paused
   // between two run()s, and stopped while the number of processors changes.
   void pause() noexcept { word_.or_acq_rel(paused, "WG-1"); }
-  void resume() noexcept { word_.and_acq_rel(~paused, "WG-1"); }
+  idle_debt resume() noexcept {
+    return idle_debt((word_.and_acq_rel(~paused, "WG-1") & stopped) == 0);
+  }
   void stop() noexcept { word_.or_acq_rel(stopped, "WG-1"); }
-  void restart() noexcept { word_.and_acq_rel(~stopped, "WG-1"); }
+  idle_debt restart() noexcept {
+    return idle_debt((word_.and_acq_rel(~stopped, "WG-1") & paused) == 0);
+  }
   bool is_paused() const noexcept { return (word_.load_acquire("WG-1") & paused) != 0; }
   bool is_halted() const noexcept { return (word_.load_acquire("WG-1") & halted) != 0; }
 

@@ -33,7 +33,7 @@ int open_breaker() noexcept {
 
 int open_set() noexcept {
   const std::uint32_t number = sets.read_relaxed();
-  if (number == most_watch_sets) return ENOSPC;
+  if (number == most_poll_sets) return ENOSPC;
   const int fd = epoll_create1(EPOLL_CLOEXEC);
   if (fd < 0) return errno;
   awaited[1 + number] = {.fd = fd, .events = POLLIN, .revents = 0};
@@ -51,7 +51,7 @@ poll_event translate(const epoll_event& event) noexcept {
 
 }  // namespace
 
-int open_watch_set() noexcept {
+int open_poll_set() noexcept {
   const int saved = errno;
   const bool is_first = sets.read_relaxed() == 0;
   int error = is_first ? open_breaker() : 0;

@@ -12,7 +12,7 @@
 
 namespace sley::platform {
 
-inline constexpr std::uint32_t most_watch_sets = 16;
+inline constexpr std::uint32_t most_poll_sets = 16;
 
 struct poll_event {
   std::uint64_t tag;  // as given to watch()
@@ -25,7 +25,7 @@ struct poll_event {
 
 // Opens the set of the next number, from 0 on; the first one before everything else here. By one
 // thread at a time. Returns 0, or an errno value.
-int open_watch_set() noexcept;
+int open_poll_set() noexcept;
 
 // Registers a descriptor in a set: from now on its changes are events with this tag. Its readiness
 // at that moment is an event as well. It may be in several sets. Returns 0, or an errno value;

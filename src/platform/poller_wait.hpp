@@ -11,7 +11,7 @@
 
 namespace sley::platform {
 
-inline constexpr std::size_t most_awaited = 1 + most_watch_sets;
+inline constexpr std::size_t most_awaited = 1 + most_poll_sets;
 
 // As ppoll(2) for at most that many, with the deadline of wait_for_events() in poller.hpp.
 void wait_for_any(std::span<pollfd> descriptors, std::int64_t deadline_ns) noexcept;

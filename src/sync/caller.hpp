@@ -1,7 +1,7 @@
 // The caller, for locks that know their owner.
 #pragma once
 
-#include "runtime/enter.hpp"
+#include "runtime/entry/enter.hpp"
 
 namespace sley::sync {
 

@@ -3,8 +3,9 @@
 #include <sley/select.hpp>
 
 #include "base/check.hpp"
-#include "runtime/enter.hpp"
-#include "runtime/scheduler.hpp"
+#include "runtime/entry/enter.hpp"
+#include "runtime/queue/ready.hpp"
+#include "runtime/run/park.hpp"
 #include "sync/chan_core.hpp"
 #include "sync/timer_channel.hpp"
 

@@ -1,8 +1,8 @@
 // The waiting of condition variables. From Go's notifyList, with a place in line for its ticket.
 #include <sley/detail/condition.hpp>
 
-#include "runtime/enter.hpp"
-#include "runtime/wait_reason.hpp"
+#include "runtime/entry/enter.hpp"
+#include "runtime/state/wait_reason.hpp"
 #include "sync/timed_waiter.hpp"
 
 #include <stdexcept>

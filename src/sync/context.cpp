@@ -3,7 +3,7 @@
 
 #include <sley/go.hpp>
 
-#include "runtime/enter.hpp"
+#include "runtime/entry/enter.hpp"
 #include "sync/context_tree.hpp"
 #include "sync/start_from_timer.hpp"
 

@@ -7,8 +7,8 @@
 
 #include <sley/mutex.hpp>
 
-#include "runtime/enter.hpp"
-#include "runtime/goroutine.hpp"
+#include "runtime/entry/enter.hpp"
+#include "runtime/state/goroutine.hpp"
 
 #include <algorithm>
 #include <functional>

@@ -1,8 +1,8 @@
 // The checks of latch, and the phases of barrier.
 #include <sley/latch.hpp>
 
-#include "runtime/enter.hpp"
-#include "runtime/wait_reason.hpp"
+#include "runtime/entry/enter.hpp"
+#include "runtime/state/wait_reason.hpp"
 
 #include <stdexcept>
 

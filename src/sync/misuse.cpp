@@ -1,12 +1,12 @@
+#include "runtime/inspect/last_words.hpp"
+#include "runtime/inspect/place_text.hpp"
+#include "runtime/state/sched_state.hpp"
 #include "sync/misuse.hpp"
 
 #include <sley/goroutine_local.hpp>
 
 #include "base/print.hpp"
 #include "base/published.hpp"
-#include "runtime/last_words.hpp"
-#include "runtime/place_text.hpp"
-#include "runtime/sched_state.hpp"
 
 #include <algorithm>
 #include <iterator>

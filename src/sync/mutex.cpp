@@ -7,8 +7,8 @@
 
 #include "base/check.hpp"
 #include "platform/decisions.hpp"
-#include "runtime/enter.hpp"
-#include "runtime/wait_reason.hpp"
+#include "runtime/entry/enter.hpp"
+#include "runtime/state/wait_reason.hpp"
 #include "sync/misuse.hpp"
 #include "sync/spinning.hpp"
 #include "sync/timed_waiter.hpp"

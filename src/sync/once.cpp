@@ -1,8 +1,8 @@
 // The slow paths of call_once.
 #include <sley/once.hpp>
 
-#include "runtime/enter.hpp"
-#include "runtime/wait_reason.hpp"
+#include "runtime/entry/enter.hpp"
+#include "runtime/state/wait_reason.hpp"
 
 namespace sley {
 

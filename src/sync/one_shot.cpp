@@ -1,8 +1,8 @@
 // What futures wait for.
 #include <sley/detail/future_state.hpp>
 
-#include "runtime/enter.hpp"
-#include "runtime/wait_reason.hpp"
+#include "runtime/entry/enter.hpp"
+#include "runtime/state/wait_reason.hpp"
 #include "sync/timed_waiter.hpp"
 
 namespace sley::detail {

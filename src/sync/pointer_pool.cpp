@@ -8,7 +8,8 @@
 #include <sley/detail/lock.hpp>
 #include <sley/runtime.hpp>
 
-#include "runtime/enter.hpp"
+#include "runtime/entry/enter.hpp"
+#include "runtime/state/processor.hpp"
 
 #include <cstdint>
 #include <vector>

@@ -6,10 +6,12 @@
 #include <sley/select.hpp>
 
 #include "platform/decisions.hpp"
-#include "runtime/enter.hpp"
-#include "runtime/sched_state.hpp"
-#include "runtime/scheduler.hpp"
-#include "runtime/timer.hpp"
+#include "runtime/entry/enter.hpp"
+#include "runtime/queue/ready.hpp"
+#include "runtime/run/park.hpp"
+#include "runtime/source/timers.hpp"
+#include "runtime/state/sched_state.hpp"
+#include "runtime/state/timer.hpp"
 #include "sync/chan_core.hpp"
 
 #include <algorithm>

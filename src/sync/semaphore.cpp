@@ -1,8 +1,8 @@
 // The slow paths of counting_semaphore.
 #include <sley/detail/semaphore_core.hpp>
 
-#include "runtime/enter.hpp"
-#include "runtime/wait_reason.hpp"
+#include "runtime/entry/enter.hpp"
+#include "runtime/state/wait_reason.hpp"
 #include "sync/timed_waiter.hpp"
 
 #include <stdexcept>

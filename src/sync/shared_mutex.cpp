@@ -12,9 +12,9 @@
 
 #include "base/check.hpp"
 #include "platform/decisions.hpp"
-#include "runtime/enter.hpp"
-#include "runtime/sched_state.hpp"
-#include "runtime/wait_reason.hpp"
+#include "runtime/entry/enter.hpp"
+#include "runtime/state/sched_state.hpp"
+#include "runtime/state/wait_reason.hpp"
 #include "sync/misuse.hpp"
 #include "sync/timed_waiter.hpp"
 

@@ -2,7 +2,7 @@
 // long. A seam: in models every pause would be one more place to go on elsewhere.
 #pragma once
 
-#include "runtime/sched_state.hpp"
+#include "runtime/state/sched_state.hpp"
 
 namespace sley::sync {
 

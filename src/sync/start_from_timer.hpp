@@ -3,9 +3,9 @@
 
 #include <sley/detail/spawn.hpp>
 
-#include "runtime/records.hpp"
-#include "runtime/scheduler.hpp"
-#include "runtime/timer.hpp"
+#include "runtime/source/timers.hpp"
+#include "runtime/state/machine.hpp"
+#include "runtime/state/records.hpp"
 
 #include <cstdint>
 #include <new>

@@ -1,8 +1,7 @@
 // What error_group and scope share, and what tells a scope that it is unwound.
 #include <sley/detail/task_group.hpp>
 
-#include "runtime/machine.hpp"
-#include "runtime/scheduler.hpp"
+#include "runtime/state/machine.hpp"
 
 #include <mutex>
 #include <stdexcept>

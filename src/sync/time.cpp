@@ -7,10 +7,10 @@
 #include <sley/detail/reference_count.hpp>
 #include <sley/time.hpp>
 
-#include "runtime/enter.hpp"
-#include "runtime/records.hpp"
-#include "runtime/scheduler.hpp"
-#include "runtime/timer_hold.hpp"
+#include "runtime/entry/enter.hpp"
+#include "runtime/source/timer_hold.hpp"
+#include "runtime/source/timers.hpp"
+#include "runtime/state/records.hpp"
 #include "sync/chan_core.hpp"
 #include "sync/start_from_timer.hpp"
 #include "sync/timer_channel.hpp"

@@ -19,8 +19,8 @@
 
 #include <sley/detail/wait_list.hpp>
 
-#include "runtime/goroutine.hpp"
-#include "runtime/timer.hpp"
+#include "runtime/source/timers.hpp"
+#include "runtime/state/goroutine.hpp"
 #include "sync/waiter.hpp"
 
 #include <cstdint>

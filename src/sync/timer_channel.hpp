@@ -1,7 +1,7 @@
 // The timer that feeds a timer channel. It belongs to the channel and goes with it.
 #pragma once
 
-#include "runtime/timer.hpp"
+#include "runtime/source/timers.hpp"
 
 namespace sley::detail {
 struct chan_core;

@@ -2,8 +2,8 @@
 #include <sley/wait_group.hpp>
 
 #include "base/check.hpp"
-#include "runtime/enter.hpp"
-#include "runtime/wait_reason.hpp"
+#include "runtime/entry/enter.hpp"
+#include "runtime/state/wait_reason.hpp"
 
 #include <cstdint>
 #include <stdexcept>

@@ -10,8 +10,11 @@
 
 #include "platform/decisions.hpp"
 #include "platform/os.hpp"
-#include "runtime/enter.hpp"
-#include "runtime/scheduler.hpp"
+#include "runtime/entry/enter.hpp"
+#include "runtime/queue/ready.hpp"
+#include "runtime/run/park.hpp"
+#include "runtime/source/timers.hpp"
+#include "runtime/state/machine.hpp"
 #include "sync/misuse.hpp"
 #include "sync/timed_waiter.hpp"
 

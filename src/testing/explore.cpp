@@ -6,7 +6,7 @@
 
 #include "base/check.hpp"
 #include "platform/simulated/simulation.hpp"
-#include "runtime/sched_state.hpp"
+#include "runtime/state/sched_state.hpp"
 #include "testing/player.hpp"
 #include "testing/schedule_text.hpp"
 #include "testing/seed_text.hpp"

@@ -1,5 +1,8 @@
 // A child process plays one schedule. It leaves the outcome in memory that it shares with its
 // parent, and its output in a file.
+#include "runtime/state/machine.hpp"
+#include "runtime/state/sched_state.hpp"
+#include "runtime/state/work.hpp"
 #include "testing/player.hpp"
 
 #include <sley/go.hpp>
@@ -10,8 +13,6 @@
 #include "base/peek.hpp"
 #include "base/print.hpp"
 #include "platform/os.hpp"
-#include "runtime/sched_state.hpp"
-#include "runtime/scheduler.hpp"
 
 #include <sys/mman.h>
 #include <sys/prctl.h>

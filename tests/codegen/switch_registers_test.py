@@ -10,8 +10,8 @@ import re
 import subprocess
 import sys
 
-SOURCES = ["src/runtime/park.cpp", "src/runtime/schedule.cpp", "src/runtime/exit.cpp",
-           "src/runtime/stack_trace.cpp", "tests/codegen/kept_over_switch.cpp"]
+SOURCES = ["src/runtime/run/park.cpp", "src/runtime/run/schedule.cpp", "src/runtime/run/exit.cpp",
+           "src/runtime/inspect/stack_trace.cpp", "tests/codegen/kept_over_switch.cpp"]
 CPUS = [["-march=x86-64-v3"], ["-march=x86-64-v4"], ["-march=sapphirerapids"], ["-mapxf"],
         ["-march=x86-64-v4", "-mapxf"]]
 FLAGS = ["-std=c++20", "-O2", "-fomit-frame-pointer", "-mno-red-zone", "-w", "-S", "-o", "-"]

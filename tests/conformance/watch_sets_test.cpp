@@ -92,14 +92,14 @@ std::chrono::nanoseconds usual_delay(waiting_readers& r, std::ptrdiff_t times) {
 
 }  // namespace
 
-GO_TEST(watch_sets, events_are_noticed_where_all_processors_are_idle) {
+GO_TEST(poll_sets, events_are_noticed_where_all_processors_are_idle) {
   waiting_readers r;
   spread(r);
   EXPECT_LT(usual_delay(r, 20), soon);
 }
 
 // One is left for the events, if there is more than one.
-GO_TEST(watch_sets, events_are_noticed_beside_processors_that_compute) {
+GO_TEST(poll_sets, events_are_noticed_beside_processors_that_compute) {
   waiting_readers r;
   spread(r);
   std::atomic<bool> stop = false;
@@ -117,7 +117,7 @@ GO_TEST(watch_sets, events_are_noticed_beside_processors_that_compute) {
 }
 
 // Processors that serve their own events all the time see to others' as well.
-GO_TEST(watch_sets, events_are_noticed_beside_some_that_compute_and_some_that_serve) {
+GO_TEST(poll_sets, events_are_noticed_beside_some_that_compute_and_some_that_serve) {
   waiting_readers r;
   spread(r);
   std::atomic<bool> stop = false;
@@ -146,7 +146,7 @@ GO_TEST(watch_sets, events_are_noticed_beside_some_that_compute_and_some_that_se
   EXPECT_LT(late, soon);
 }
 
-GO_TEST(watch_sets, events_are_noticed_when_there_are_fewer_processors_than_before) {
+GO_TEST(poll_sets, events_are_noticed_when_there_are_fewer_processors_than_before) {
   const int before = sley::runtime::set_max_procs(8);
   waiting_readers r;
   spread(r);
@@ -158,7 +158,7 @@ GO_TEST(watch_sets, events_are_noticed_when_there_are_fewer_processors_than_befo
 }
 
 // More processors than there are sets.
-GO_TEST(watch_sets, processors_share_sets_where_there_are_many) {
+GO_TEST(poll_sets, processors_share_sets_where_there_are_many) {
   const int before = sley::runtime::set_max_procs(40);
   waiting_readers r;
   spread(r);

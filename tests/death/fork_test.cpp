@@ -1,6 +1,6 @@
 // Fork: the child of a fork may end and become another program, and its parent goes on as before. A
 // use of the library in the child ends the child with a message.
-#include "runtime/enter.hpp"
+#include "runtime/entry/enter.hpp"
 #include "support/child.hpp"
 #include "support/harness.hpp"
 #include "support/text.hpp"

@@ -1,6 +1,6 @@
 // SIGQUIT ends the process, whatever it does, and shows every goroutine; unless the program handles
 // it itself.
-#include "runtime/goroutine.hpp"
+#include "runtime/state/goroutine.hpp"
 #include "support/child.hpp"
 #include "support/dump.hpp"
 #include "support/harness.hpp"

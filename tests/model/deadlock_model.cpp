@@ -1,6 +1,6 @@
 // sysmon rests because foreign threads may still bring something, and the last of them waits or
-// ends. The verbs come from src/runtime/deadlock.cpp, turn.cpp and foreign.cpp. If sysmon rests
-// although all wait, that is a deadlock here as well: no other thread will wake it.
+// ends. The verbs come from src/runtime/watchdog/deadlock.cpp, turn.cpp and foreign.cpp. If sysmon
+// rests although all wait, that is a deadlock here as well: no other thread will wake it.
 #include "parts/note.hpp"
 
 #include "model/model.hpp"

@@ -1,7 +1,7 @@
 // Park against ready: a goroutine queues itself under a lock and parks. A machine that finds it
 // there makes it ready, and yet another machine may run it. No machine may touch its context before
 // it is saved. It is resumed exactly once, and each of its transitions starts from the status that
-// the one before has left. The verbs come from src/runtime/park.cpp and switch.hpp, cut down to
+// the one before has left. The verbs come from src/runtime/run/park.cpp and switch.hpp, cut down to
 // their shared state.
 #include "parts/next_slot.hpp"
 #include "parts/run_queue.hpp"

@@ -1,9 +1,9 @@
 // Waiting for timers: the poller sleeps until the earliest timer that it knows of, and a thread
-// that arms an earlier one wakes it. The verbs come from src/runtime/poll.cpp. A note that is woken
-// any number of times is the eventfd that ends a sleep in epoll: a wake stays until a sleep has
-// seen it. A poller that sleeps although an earlier timer is armed is a deadlock here: no other
-// thread will wake it.
-#include "parts/claim.hpp"
+// that arms an earlier one wakes it. The verbs come from src/runtime/source/poll.cpp. A note that
+// is woken any number of times is the eventfd that ends a sleep in epoll: a wake stays until a
+// sleep has seen it. A poller that sleeps although an earlier timer is armed is a deadlock here: no
+// other thread will wake it.
+#include "parts/role.hpp"
 #include "parts/note.hpp"
 
 #include "model/model.hpp"
@@ -21,7 +21,7 @@ struct poll_suite : model::suite<Derived, Threads> {
   static constexpr bool has_barriers = true;
 
   detail::atomic<std::int64_t> first_ns[2];  // of two processors' heaps
-  parts::claim poller;
+  parts::role poller;
   detail::atomic<std::int64_t> poll_until_ns;
   parts::note breaker;
   detail::plain<int> sleeping;  // touched by the one poller

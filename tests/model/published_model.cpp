@@ -1,7 +1,7 @@
 // A thread that is told that something is there finds it complete: base::published, and the small
-// parts of many protocols of the runtime, parts::registry, parts::claim and parts::pending_bits.
+// parts of many protocols of the runtime, parts::registry, parts::role and parts::pending_bits.
 #include "base/published.hpp"
-#include "parts/claim.hpp"
+#include "parts/role.hpp"
 #include "parts/pending_bits.hpp"
 #include "parts/registry.hpp"
 
@@ -60,7 +60,7 @@ struct who_walks_meets_complete_records : model::suite<who_walks_meets_complete_
 
   record records[2];
   parts::registry<record, &record::next> all;
-  parts::claim adding;
+  parts::role adding;
 
   void thread(unsigned index) {
     if (index == 2) {
@@ -85,7 +85,7 @@ struct one_at_a_time_has_it : model::suite<one_at_a_time_has_it, 3> {
   static constexpr const char* name = "one_at_a_time_has_it";
   static constexpr int bound = 3;
 
-  parts::claim it;
+  parts::role it;
   detail::plain<int> done;
   int tried[3] = {};
 

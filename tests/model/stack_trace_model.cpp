@@ -1,6 +1,6 @@
 // A thread is asked for its stack trace, and may be too slow to answer. The verbs come from
-// src/runtime/stack_trace.cpp. The asking thread gives up after a look or two, and the place for
-// the trace is gone then.
+// src/runtime/inspect/stack_trace.cpp. The asking thread gives up after a look or two, and the
+// place for the trace is gone then.
 #include "base/published.hpp"
 
 #include "model/model.hpp"

@@ -1,6 +1,6 @@
 // Goroutines that wait for a stack, because there is no memory for another one, and stacks that
-// come free. The verbs come from src/runtime/stacks.cpp and wake.cpp. In the end there is a stack
-// for each waiting goroutine, so one that still waits has been overlooked.
+// come free. The verbs come from src/runtime/queue/stacks.cpp and wake.cpp. In the end there is a
+// stack for each waiting goroutine, so one that still waits has been overlooked.
 #include "model/locks.hpp"
 
 using namespace sley;

@@ -1,7 +1,7 @@
 // Giving back the unused pages of a stack while its goroutine waits: it may be made ready at any
-// moment, and must not run meanwhile. The verbs come from src/runtime/trim.cpp, schedule.cpp,
-// find_runnable.cpp, turn.cpp and exit.cpp, cut down to their shared state. The stack is one
-// variable, which runs and trims both write.
+// moment, and must not run meanwhile. The verbs come from src/runtime/watchdog/trim.cpp,
+// schedule.cpp, find_runnable.cpp, turn.cpp and exit.cpp, cut down to their shared state. The stack
+// is one variable, which runs and trims both write.
 //
 // Where barriers are equal nothing is given back, so they are one-sided.
 #include "model/locks.hpp"
@@ -12,7 +12,7 @@ using parts::status;
 
 namespace {
 
-// The values of src/runtime/goroutine.hpp.
+// The values of src/runtime/state/goroutine.hpp.
 enum need : std::uint8_t { needs_stack = 1, needs_machine = 2, being_trimmed = 4 };
 
 struct goroutine {

@@ -1,8 +1,9 @@
 // The wake gate, between submitters and machines that search or go idle, and threads that are
-// requested and come later. The verbs come from src/runtime/wake.cpp, find_runnable.cpp and
-// threads.cpp, cut down to what touches the gate. Work is a number of goroutines in one queue. A
-// machine that runs one keeps its processor for good, so another machine must find the work that is
-// left. Work that waits while all machines sleep is a deadlock.
+// requested and come later. The verbs come from src/runtime: queue/wake.cpp,
+// queue/hand_off.cpp, source/find_runnable.cpp and watchdog/threads.cpp, cut down to what touches
+// the gate. Work is a number of goroutines in one queue. A machine that runs one keeps its
+// processor for good, so another machine must find the work that is left. Work that waits while all
+// machines sleep is a deadlock.
 //
 // In place of the scheduler's lock there are steps that nothing interrupts but that order nothing
 // either. So the gate has to do without the lock's orders.
@@ -65,8 +66,7 @@ struct gate_suite : model::suite<Derived, Threads> {
     return true;
   }
 
-  // True if the gate is halted.
-  bool push_idle(bool was_searching) {
+  parts::idle_debt push_idle(bool was_searching) {
     const model::one_step locked;
     idle_processors.add_relaxed(1);
     return gate.go_idle(was_searching);
@@ -104,7 +104,7 @@ struct gate_suite : model::suite<Derived, Threads> {
         m->note.wake();
         return;
       } else {
-        push_idle(true);
+        push_idle(true).leave_to_new_thread();
         request_threads();
         return;
       }
@@ -133,18 +133,24 @@ struct gate_suite : model::suite<Derived, Threads> {
     if (has_p || stop_m(m)) find_runnable(m);
   }
 
-  // As above.
-  bool give_up_p(machine& m) {
-    const bool is_halted = push_idle(std::exchange(m.is_searching, false));
-    detail::heavy_barrier("WG-1");
-    return is_halted;
+  parts::idle_debt give_up_p(machine& m) { return push_idle(std::exchange(m.is_searching, false)); }
+
+  bool look(machine& m) { return queue.load_relaxed() != 0 && take_up_search(m); }
+
+  // True: the machine has a processor again.
+  bool settle(parts::idle_debt debt, machine* self = nullptr) {
+    if (!std::move(debt).begin_to_pay()) return false;
+    if (self != nullptr) return look(*self);
+    if (queue.load_relaxed() != 0 && gate.wake_needed()) wake_p();
+    return false;
   }
 
-  // For a caller that has seen work and is no machine.
-  void make_idle_beside_work() {
-    push_idle(false);
-    if (model::is_left_out("WG-1 wake somebody beside work")) return;
-    if (gate.wake_needed()) wake_p();
+  void settle_unless_left_out(parts::idle_debt debt, const char* mutation) {
+    if (model::is_left_out(mutation)) {
+      std::move(debt).leave_to_new_thread();
+    } else {
+      settle(std::move(debt));
+    }
   }
 
   bool take_up_search(machine& m) {
@@ -167,19 +173,12 @@ struct gate_suite : model::suite<Derived, Threads> {
     if (!m.is_searching && gate.start_searching()) m.is_searching = true;
   }
 
-  // The look after going idle. False if all is done.
-  bool look_again(machine& m) {
-    if (queue.load_relaxed() != 0 && take_up_search(m)) return true;
-    return stop_m(m);
-  }
-
   // A machine with a processor, until it has a goroutine, which it runs for ever.
   void find_runnable(machine& m) {
     for (;;) {
       search(m);
       if (m.is_searching && take_work()) break;
-      give_up_p(m);
-      if (!look_again(m)) return;
+      if (!settle(give_up_p(m), &m) && !stop_m(m)) return;
     }
     m.is_searching = false;
     if (gate.found_work() && !model::is_left_out("WG-2 wake the next")) wake_p();
@@ -251,15 +250,16 @@ struct a_claim_that_fails_is_not_forgotten : gate_suite<a_claim_that_fails_is_no
     if (index == 0) {
       submit();
     } else {
-      if (index == 2) give_up_p(m);  // thread 1 has done so already
-      if (look_again(m)) find_runnable(m);
+      // Thread 1 has given its processor up already.
+      const bool has_p = index == 2 ? settle(give_up_p(m), &m) : look(m);
+      if (has_p || stop_m(m)) find_runnable(m);
     }
     run_made_thread();
   }
 };
 
 // While the gate is halted, a submitter wakes no machine, and a machine that goes idle looks at
-// nothing. The thread that ends the halt wakes a machine, whatever is queued.
+// nothing. The thread that ends the halt looks.
 struct work_comes_while_halted : gate_suite<work_comes_while_halted, 3, 1> {
   static constexpr const char* name = "work_comes_while_halted";
   static constexpr int bound = 3;
@@ -273,19 +273,17 @@ struct work_comes_while_halted : gate_suite<work_comes_while_halted, 3, 1> {
     if (index == 0) {
       submit();
     } else if (index == 1) {
-      gate.resume();
-      if (!model::is_left_out("WG-1 wake somebody then")) wake_p();
+      settle_unless_left_out(gate.resume(), "WG-1 settle after a halt");
     } else {
       machine& m = machines[2];
-      const bool is_halted = give_up_p(m);
-      if (is_halted ? stop_m(m) : look_again(m)) find_runnable(m);
+      if (settle(give_up_p(m), &m) || stop_m(m)) find_runnable(m);
     }
     run_made_thread();
   }
 };
 
-// A processor is made idle beside work that was seen, without a look afterwards. A busy machine
-// takes that work and submits more. The idle processor must serve that.
+// A processor is made idle beside work. A busy machine takes that work and submits more. The idle
+// processor must serve that.
 struct known_work_is_taken_and_more_comes : gate_suite<known_work_is_taken_and_more_comes, 3, 2> {
   static constexpr const char* name = "known_work_is_taken_and_more_comes";
   static constexpr int bound = 3;
@@ -300,7 +298,7 @@ struct known_work_is_taken_and_more_comes : gate_suite<known_work_is_taken_and_m
       if (take_work()) submit();
       run_taken();
     } else if (index == 1) {
-      make_idle_beside_work();
+      settle_unless_left_out(push_idle(false), "WG-1 settle beside work");
     } else if (stop_m(machines[2])) {
       find_runnable(machines[2]);
     }
@@ -374,7 +372,7 @@ struct the_reserve_is_not_to_be_taken : gate_suite<the_reserve_is_not_to_be_take
 
   void before() {
     start(2, 0);
-    gate.keep_in_reserve(1);
+    settle(gate.keep_in_reserve(1));
   }
 
   void thread(unsigned index) {
@@ -395,21 +393,14 @@ struct work_comes_while_there_is_a_reserve : gate_suite<work_comes_while_there_i
 
   void before() {
     start(2, 1);
-    gate.keep_in_reserve(1);
-  }
-
-  void release() {
-    gate.keep_in_reserve(0);
-    detail::heavy_barrier("WG-1");
-    if (model::is_left_out("WG-3 look after the release")) return;
-    if (queue.load_relaxed() != 0) wake_p();
+    settle(gate.keep_in_reserve(1));
   }
 
   void thread(unsigned index) {
     if (index == 0) {
       submit();
     } else if (index == 1) {
-      release();
+      settle_unless_left_out(gate.keep_in_reserve(0), "WG-3 settle after the release");
     } else if (stop_m(machines[2])) {
       find_runnable(machines[2]);
     }
@@ -433,11 +424,10 @@ int main(int argc, char** argv) {
                        model::scenario_of<work_comes_while_there_is_a_reserve>()},
                       {{"WG-1"},
                        {"WG-1@wake_needed"},
-                       {"WG-1@give_up_p"},
-                       {"WG-1 wake somebody then", work_comes_while_halted::name},
-                       {"WG-1 wake somebody beside work", known_work_is_taken_and_more_comes::name},
-                       {"WG-1@release", work_comes_while_there_is_a_reserve::name},
-                       {"WG-3 look after the release", work_comes_while_there_is_a_reserve::name},
+                       {"WG-1@begin_to_pay"},
+                       {"WG-1 settle after a halt", work_comes_while_halted::name},
+                       {"WG-1 settle beside work", known_work_is_taken_and_more_comes::name},
+                       {"WG-3 settle after the release", work_comes_while_there_is_a_reserve::name},
                        {"WG-2 wake the next", who_finds_work_wakes_the_next::name},
                        {"WG-2 claim again", a_claim_that_fails_is_not_forgotten::name},
                        {"TH-1", a_thread_that_comes_finds_it::name},

@@ -1,7 +1,7 @@
+#include "runtime/entry/enter.hpp"
+#include "runtime/state/goroutine.hpp"
 #include "support/harness.hpp"
 
-#include "runtime/enter.hpp"
-#include "runtime/goroutine.hpp"
 #include "support/listener.hpp"
 
 #include <algorithm>

@@ -57,6 +57,24 @@ class Includes(TreeCase):
         self.assertEqual(["src/misc/a.hpp:1"], self.run_check(tidy.check_include_arrows, {
             "src/misc/a.hpp": "#pragma once\n"}))
 
+    def test_a_room_may_include_itself_and_those_below(self):
+        self.assertEqual([], self.run_check(tidy.check_room_arrows, {
+            "src/runtime/run/a.hpp": '#include "runtime/run/b.hpp"\n#include "runtime/state/c.hpp"\n'
+                                     '#include "parts/d.hpp"\n',
+            "src/sync/a.cpp": '#include "runtime/entry/b.hpp"\n'}))
+
+    def test_a_room_may_not_include_one_above(self):
+        self.assertEqual(["src/runtime/queue/a.cpp:2", "src/runtime/watchdog/a.hpp:1"],
+                         self.run_check(tidy.check_room_arrows, {
+                             "src/runtime/queue/a.cpp":
+                                 '#include "runtime/queue/b.hpp"\n#include "runtime/run/c.hpp"\n',
+                             "src/runtime/watchdog/a.hpp": '#include "runtime/entry/b.hpp"\n'}))
+
+    def test_each_file_of_the_runtime_is_in_a_room(self):
+        self.assertEqual(["src/runtime/a.cpp:1", "src/runtime/misc/a.cpp:1"],
+                         self.run_check(tidy.check_room_arrows, {
+                             "src/runtime/a.cpp": "\n", "src/runtime/misc/a.cpp": "\n"}))
+
     def test_public_headers_see_no_system_and_no_src(self):
         self.assertEqual(
             [f"include/sley/a.hpp:{line}" for line in (1, 2, 3, 4)],

@@ -16,6 +16,7 @@ import labels as label_page  # noqa: E402
 from source import Source, functions  # noqa: E402
 
 FOLDERS = ["base", "platform", "parts", "runtime", "sync", "io", "debug", "testing"]
+ROOMS = ["state", "queue", "source", "run", "inspect", "watchdog", "entry"]  # of src/runtime
 APART = ["http", "tls"]  # a library of its own each, which sees of the others what users see
 CODE_DIRS = ["include", "src", "tests", "bench", "examples"]
 CODE_SUFFIXES = (".hpp", ".cpp", ".h", ".S")
@@ -95,6 +96,28 @@ def check_include_arrows(tree):
                                   f"{folder} may not include {target}: {name} is to its right")
         if folder is not None and folder not in FOLDERS + APART:
             yield Finding(source.path, 1, f"src/{folder} has no place in the order of folders")
+
+
+def runtime_room(path):
+    """The room of a file below src/runtime, given by its path from src; None elsewhere."""
+    parts = path.split("/")
+    return parts[1] if parts[0] == "runtime" and len(parts) == 3 else None
+
+
+def check_room_arrows(tree):
+    for source in tree.sources:
+        if src_folder(source.path) != "runtime":
+            continue
+        room = runtime_room(source.path[len("src/"):])
+        if room not in ROOMS:
+            yield Finding(source.path, 1, "a file of src/runtime is in one of its rooms: "
+                          + ", ".join(ROOMS))
+            continue
+        for line, _, name in source.includes():
+            target = runtime_room(name)
+            if target in ROOMS and ROOMS.index(target) > ROOMS.index(room):
+                yield Finding(source.path, line,
+                              f"the room {room} may not include {name}: {target} is above it")
 
 
 def check_public_headers(tree):
@@ -382,6 +405,7 @@ def check_runtime_files_documented(tree):
 
 CHECKS = [
     check_include_arrows,
+    check_room_arrows,
     check_public_headers,
     check_conformance_includes,
     check_pragma_once,

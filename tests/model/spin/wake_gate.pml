@@ -1,27 +1,27 @@
 /* The wake gate with the poller: whatever a machine does while others go idle, no goroutine is left
- * runnable beside an idle processor, and no event is left without somebody who looks for it.
+ * runnable beside an idle processor, and no event is left that no machine looks for.
  *
- * Modelled, step by step: wake_if_needed, wake_p, give_up_p, stop_m and take_up_search of
- * src/runtime/wake.cpp; find_runnable, search and rest of find_runnable.cpp; poll_now,
- * wait_for_events and see_to_polling of poll.cpp; hand_off_p, make_idle and regain_p of
- * hand_off.cpp; request_threads and machine_main of threads.cpp; poll_if_late, help_out and
- * announce_rest of sysmon.cpp; look_after_release of reserve.cpp; the word of src/parts/wake_gate.hpp. What is done under the
- * scheduler's lock is one step.
+ * Modelled, step by step: wake_if_needed, wake_p, stop_m, take_up_search, request_threads and
+ * see_to_polling of src/runtime/queue/wake.cpp; hand_off_p, give_up_p and settle of
+ * queue/hand_off.cpp; find_runnable and search of source/find_runnable.cpp; poll_now and
+ * sleep_until_needed of source/poll.cpp; regain_p of run/attend.cpp; machine_main of
+ * watchdog/threads.cpp; poll_if_late, help_out and announce_rest of watchdog/sysmon.cpp; the word of
+ * src/parts/wake_gate.hpp. What is done under the scheduler's lock is one step.
  *
  * Memory is sequentially consistent here: the barriers of WG-1 are the business of
  * wake_gate_model.cpp. A state in which nothing can happen any more is where something may have
  * been lost: the monitor looks at it.
  *
  * With -DSYSMON sysmon looks for events as well, helps out, and rests when all are idle; without,
- * it only takes processors from calls, and nobody helps.
+ * it only takes processors from calls, and does not help.
  *
  * SPAWNS, READS, CALLS, STUCK and ENDLESS say how often a goroutine starts another, waits for a
  * descriptor, blocks in a call, does that for ever, or computes for ever. WATCHED: one waits for a descriptor already,
  * and the machine that it ran on runs another. RESERVES: how often sysmon keeps a processor in reserve (WG-3) for a while.
  *
- * To be rejected: NO_SECOND_LOOK (after going idle), NO_SEE_TO_POLLING (by who makes a processor
- * idle that it has in hand), NO_RELEASE_LOOK and NO_RELEASE_POLLING (by who releases the reserve)
- * and, with SYSMON, NO_HELP (by sysmon, who has polled a moment ago).
+ * To be rejected: NO_SECOND_LOOK (a machine that goes idle does not look), NO_LOOK and
+ * NO_SEE_TO_POLLING (a thread that settles leaves that out) and, with SYSMON, NO_HELP (sysmon, which
+ * has polled a moment ago, does not help out).
  */
 #ifndef RESERVES
 #define RESERVES 0
@@ -181,6 +181,24 @@ inline look_again(found) {
   fi
 }
 
+/* By a thread that goes on to something else. */
+inline settle(found) {
+#ifndef NO_LOOK
+  look_again(found);
+  if
+  :: found -> wake_if_needed()
+  :: else
+  fi;
+#endif
+#ifndef NO_SEE_TO_POLLING
+  if
+  :: is_watched != 0 && !has_poller -> wake_if_needed()
+  :: else
+  fi;
+#endif
+  found = false
+}
+
 /* hand_off_p, for a processor in the caller's hand. */
 inline hand_off_p(processor, found) {
   found = false;
@@ -201,21 +219,7 @@ inline hand_off_p(processor, found) {
   :: who != NONE -> note[who]!processor,false
   :: else ->
      atomic { is_idle[processor] = true; idle++ };
-     if
-     :: found -> wake_if_needed()
-     :: else ->
-        look_again(found);
-        if
-        :: found -> wake_if_needed()
-        :: else
-        fi;
-#ifndef NO_SEE_TO_POLLING
-        if
-        :: is_watched != 0 && !has_poller -> wake_if_needed()
-        :: else
-        fi
-#endif
-     fi
+     settle(found)
   fi
 }
 
@@ -283,7 +287,7 @@ find_runnable:
      fi
   :: else
   fi;
-  /* rest */
+  /* give_up_p, and settle by a machine that goes on to poll or stop */
   atomic {
     is_idle[p] = true;
     idle++;
@@ -412,21 +416,8 @@ proctype sysmon() {
      hand_off_p(processor, found);
      processor = NONE
   :: atomic { reserve == 0 && reserves != 0 -> reserves--; reserve = 1 }
-  :: atomic { reserve != 0 -> reserve = 0 };  /* look_after_release */
-#ifndef NO_RELEASE_LOOK
-     look_again(found);
-     if
-     :: found -> wake_p()
-     :: else
-     fi;
-#endif
-#ifndef NO_RELEASE_POLLING
-     if
-     :: is_watched != 0 && !has_poller -> wake_if_needed()
-     :: else
-     fi;
-#endif
-     found = false
+  :: atomic { reserve != 0 -> reserve = 0 };
+     settle(found)
 #ifdef SYSMON
   :: atomic { is_watched != 0 && polls != 0 -> polls-- };  /* poll_if_late */
      if

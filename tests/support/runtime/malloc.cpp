@@ -2,7 +2,8 @@
 // while the thread is inside the runtime. malloc's lock may be held by a goroutine that was stopped
 // by a signal, and it would wait for a processor that waits for the lock. Sanitizers have an
 // allocator of their own.
-#include "runtime/enter.hpp"
+
+#include "runtime/entry/enter.hpp"
 
 #include <unistd.h>
 

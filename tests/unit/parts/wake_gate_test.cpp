@@ -4,6 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include <utility>
+
+using sley::parts::idle_debt;
 using sley::parts::wake_gate;
 
 namespace {
@@ -14,6 +17,9 @@ wake_gate& started(wake_gate& gate, std::uint32_t procs, std::uint32_t busy) {
   for (std::uint32_t i = 0; i < busy; ++i) EXPECT_TRUE(gate.leave_idle());
   return gate;
 }
+
+// Pays the debt: must the thread look at all queues?
+bool must_look(idle_debt debt) { return std::move(debt).begin_to_pay(); }
 
 TEST(wake_gate, starts_with_all_processors_idle) {
   wake_gate gate;
@@ -64,7 +70,7 @@ TEST(wake_gate, a_claim_that_failed_is_made_again_only_if_there_is_reason) {
   ASSERT_TRUE(gate.claim_search());
   EXPECT_TRUE(gate.leave_idle());  // another machine took the processor
   EXPECT_FALSE(gate.claim_failed());
-  EXPECT_FALSE(gate.go_idle(false));
+  EXPECT_TRUE(must_look(gate.go_idle(false)));
   ASSERT_TRUE(gate.claim_search());
   EXPECT_TRUE(gate.claim_failed()) << "a processor is idle, and nobody searches";
 }
@@ -73,7 +79,7 @@ TEST(wake_gate, going_idle_ends_the_search) {
   wake_gate gate;
   started(gate, 2, 2);
   ASSERT_TRUE(gate.start_searching());
-  EXPECT_FALSE(gate.go_idle(true));
+  EXPECT_TRUE(must_look(gate.go_idle(true)));
   EXPECT_EQ(gate.idle(), 1U);
   EXPECT_EQ(gate.searching(), 0U);
   EXPECT_TRUE(gate.leave_idle());
@@ -89,9 +95,9 @@ TEST(wake_gate, while_paused_nobody_is_woken_and_who_goes_idle_is_told) {
   EXPECT_TRUE(gate.is_paused());
   EXPECT_FALSE(gate.wake_needed());
   EXPECT_FALSE(gate.claim_search());
-  EXPECT_TRUE(gate.go_idle(false));
+  EXPECT_FALSE(must_look(gate.go_idle(false)));
   EXPECT_EQ(gate.idle(), 2U) << "the counts go on";
-  gate.resume();
+  EXPECT_TRUE(must_look(gate.resume()));
   EXPECT_FALSE(gate.is_paused());
   EXPECT_TRUE(gate.wake_needed());
 }
@@ -105,9 +111,9 @@ TEST(wake_gate, while_stopped_nobody_is_woken_and_who_goes_idle_is_told) {
   EXPECT_FALSE(gate.is_paused());
   EXPECT_FALSE(gate.wake_needed());
   EXPECT_FALSE(gate.claim_search());
-  EXPECT_TRUE(gate.go_idle(false));
+  EXPECT_FALSE(must_look(gate.go_idle(false)));
   EXPECT_EQ(gate.idle(), 2U);
-  gate.restart();
+  EXPECT_TRUE(must_look(gate.restart()));
   EXPECT_FALSE(gate.is_halted());
   EXPECT_TRUE(gate.wake_needed());
 }
@@ -119,11 +125,11 @@ TEST(wake_gate, is_halted_until_it_is_neither_paused_nor_stopped) {
     gate.pause();
     gate.stop();
     EXPECT_TRUE(gate.is_paused());
-    stop_is_first_to_end ? gate.restart() : gate.resume();
+    EXPECT_FALSE(must_look(stop_is_first_to_end ? gate.restart() : gate.resume()));
     EXPECT_TRUE(gate.is_halted());
     EXPECT_EQ(gate.is_paused(), stop_is_first_to_end);
     EXPECT_FALSE(gate.wake_needed());
-    stop_is_first_to_end ? gate.resume() : gate.restart();
+    EXPECT_TRUE(must_look(stop_is_first_to_end ? gate.resume() : gate.restart()));
     EXPECT_FALSE(gate.is_halted());
     EXPECT_TRUE(gate.wake_needed());
   }
@@ -132,24 +138,34 @@ TEST(wake_gate, is_halted_until_it_is_neither_paused_nor_stopped) {
 TEST(wake_gate, for_processors_in_reserve_nobody_is_woken) {
   wake_gate gate;
   started(gate, 4, 2);
-  gate.keep_in_reserve(1);
+  EXPECT_FALSE(must_look(gate.keep_in_reserve(1)));
   EXPECT_EQ(gate.idle(), 2U);
   EXPECT_EQ(gate.available(), 1U);
   EXPECT_TRUE(gate.wake_needed());
-  gate.keep_in_reserve(3);
+  EXPECT_FALSE(must_look(gate.keep_in_reserve(3)));
   EXPECT_EQ(gate.reserve(), 3U);
   EXPECT_EQ(gate.available(), 0U) << "more in reserve than idle";
   EXPECT_FALSE(gate.leave_idle());
   EXPECT_FALSE(gate.wake_needed());
   EXPECT_FALSE(gate.claim_search());
-  EXPECT_FALSE(gate.go_idle(false));
+  EXPECT_TRUE(must_look(gate.go_idle(false)));
   EXPECT_FALSE(gate.wake_needed()) << "one is busy";
-  EXPECT_FALSE(gate.go_idle(false));
+  EXPECT_TRUE(must_look(gate.go_idle(false)));
   EXPECT_EQ(gate.available(), 1U) << "all are idle, and one is not in reserve";
   EXPECT_TRUE(gate.wake_needed());
-  gate.keep_in_reserve(0);
+  EXPECT_TRUE(must_look(gate.keep_in_reserve(0)));
   EXPECT_EQ(gate.available(), 4U);
   EXPECT_EQ(gate.searching(), 0U);
+}
+
+TEST(wake_gate, a_debt_is_owed_once) {
+  wake_gate gate;
+  started(gate, 2, 2);
+  idle_debt first = gate.go_idle(false);
+  idle_debt second(std::move(first));
+  EXPECT_FALSE(std::move(first).begin_to_pay()) << "it has moved";
+  EXPECT_TRUE(std::move(second).begin_to_pay());
+  EXPECT_FALSE(std::move(second).begin_to_pay()) << "it is paid";
 }
 
 // As when the number of processors changes: the searchers have gone before.
@@ -159,7 +175,7 @@ TEST(wake_gate, another_number_of_processors_counts_for_who_searches_and_who_is_
   gate.stop();
   gate.set_procs(8);
   gate.add_idle(6);
-  gate.restart();
+  EXPECT_TRUE(must_look(gate.restart()));
   EXPECT_EQ(gate.idle(), 6U);
   ASSERT_TRUE(gate.start_searching());
   EXPECT_FALSE(gate.start_searching()) << "two are busy";
@@ -167,7 +183,7 @@ TEST(wake_gate, another_number_of_processors_counts_for_who_searches_and_who_is_
   gate.stop();
   gate.remove_idle(5);
   gate.set_procs(3);
-  gate.restart();
+  EXPECT_TRUE(must_look(gate.restart()));
   EXPECT_EQ(gate.idle(), 1U);
   EXPECT_TRUE(gate.leave_idle());
   EXPECT_EQ(gate.idle(), 0U);
@@ -180,13 +196,13 @@ TEST(wake_gate, counts_up_to_as_many_processors_as_there_can_be) {
   wake_gate gate;
   gate.set_procs(256);
   gate.add_idle(256);
-  gate.keep_in_reserve(255);
+  EXPECT_FALSE(must_look(gate.keep_in_reserve(255)));
   gate.pause();
   gate.stop();
   EXPECT_EQ(gate.idle(), 256U);
   EXPECT_EQ(gate.reserve(), 255U);
   EXPECT_EQ(gate.available(), 1U);
-  gate.keep_in_reserve(0);
+  EXPECT_FALSE(must_look(gate.keep_in_reserve(0))) << "the gate is halted";
   gate.remove_idle(256);
   EXPECT_EQ(gate.idle(), 0U);
   EXPECT_TRUE(gate.is_paused());

@@ -30,7 +30,7 @@ constexpr std::int64_t patience_ns = std::chrono::nanoseconds(sley_test::patienc
 class poller : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
-    for (int i = 0; i < 2; ++i) ASSERT_EQ(platform::open_watch_set(), 0);
+    for (int i = 0; i < 2; ++i) ASSERT_EQ(platform::open_poll_set(), 0);
   }
   void SetUp() override {  // of the last test a break may be left
     while (is_broken_before(platform::monotonic_ns() + 20 * ms)) {

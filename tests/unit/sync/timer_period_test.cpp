@@ -1,10 +1,10 @@
 // Aim: a periodic timer whose next time cannot be represented fires once and delays no other.
 // Method: I11 (TestOverflowPeriodRuntimeTimer), on the runtime's own timers: a ticker's period
 // would have to pass first.
-#include "runtime/timer.hpp"
 
 #include "platform/decisions.hpp"
-#include "runtime/enter.hpp"
+#include "runtime/entry/enter.hpp"
+#include "runtime/source/timers.hpp"
 
 #include "support/harness.hpp"
 

@@ -1,10 +1,10 @@
 // Aim: a waiter with a deadline in a wait_list is either chosen by a wake_ call or times out, never
 // both and never neither, and each wake_ call that reports a choice has chosen one waiter. Method:
 // single cases, and a storm whose deadlines fall among the wakes, with exact accounts.
+#include "runtime/entry/enter.hpp"
 #include "sync/timed_waiter.hpp"
 
 #include "platform/decisions.hpp"
-#include "runtime/enter.hpp"
 
 #include "support/harness.hpp"
 #include "support/thread_group.hpp"

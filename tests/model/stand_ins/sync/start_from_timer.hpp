@@ -1,8 +1,7 @@
 // For models of src/sync: no timer of theirs calls anything.
 #pragma once
 
-#include "runtime/scheduler.hpp"
-#include "runtime/timer.hpp"
+#include "runtime/source/timers.hpp"
 
 #include <cstdint>
 

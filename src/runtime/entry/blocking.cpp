@@ -1,0 +1,105 @@
+// Calls that announce that they may block the thread. The thread keeps its processor when such a
+// call begins. If the call takes long, sysmon takes the processor (take_back.cpp), or a goroutine
+// that comes back from its own call does (hand_off.cpp). From Go's entersyscall and exitsyscall.
+//
+// During the call the thread has no current machine, so enter() treats it as unknown. If the called
+// function uses the library it comes to enter_slow(), which ends the announcement. For the rest of
+// the function the goroutine counts as unannounced, and stays on its thread.
+#include "runtime/entry/blocking.hpp"
+
+#include <sley/detail/blocking.hpp>
+
+#include "platform/current.hpp"
+#include "platform/system_call.hpp"
+#include "runtime/entry/enter.hpp"
+#include "runtime/run/attend.hpp"
+#include "runtime/state/machine.hpp"
+#include "runtime/state/sched_state.hpp"
+#include "runtime/state/work.hpp"
+
+namespace sley {
+
+namespace {
+
+using rt::machine;
+
+// If sysmon sleeps for longer than this while goroutines wait behind this one, it is woken to look.
+constexpr std::int64_t moment_ns = 100'000;
+
+[[gnu::noinline]] void ask_for_attention() noexcept {
+  if (rt::is_anything_queued()) rt::wake_sysmon();
+}
+
+[[gnu::always_inline]] inline void begin(machine* m) noexcept {
+  m->border.begin_call();
+  platform::set_calling_machine(m);
+  platform::set_current_machine(nullptr);
+  if (__builtin_expect(rt::sched.sysmon_delay_ns.load_relaxed() > moment_ns, 0)) {
+    ask_for_attention();
+  }
+}
+
+// False: the border has reasons to attend to.
+[[gnu::always_inline]] inline bool end(machine* m) noexcept {
+  platform::set_current_machine(m);
+  platform::set_calling_machine(nullptr);
+  return m->border.end_call();
+}
+
+// The processor is gone, or the border has other reasons to attend to.
+[[gnu::noinline]] void attend_after_call(machine* m) noexcept {
+  const int saved = platform::last_errno();
+  m->border.enter();
+  rt::leave(rt::attend(m, true));
+  platform::set_errno(saved);
+}
+
+// The machine, if it runs a goroutine that is not in an announced call; else null.
+inline machine* machine_for_call() noexcept {
+  machine* m = rt::current_machine();
+  return m == nullptr || m->is_foreign || m->has_left_call ? nullptr : m;
+}
+
+}  // namespace
+
+bool rt::leave_call(machine* m) noexcept {
+  m->has_left_call = true;
+  ++m->locks;
+  return end(m);
+}
+
+void detail::begin_blocking() noexcept {
+  if (machine* m = machine_for_call()) {
+    begin(m);
+    return;
+  }
+  machine* m = rt::this_machine();
+  if (m != nullptr && !m->is_foreign) ++m->nested_calls;
+}
+
+void detail::end_blocking() noexcept {
+  machine* m = rt::this_machine();
+  if (m == nullptr || m->is_foreign) return;
+  if (m->nested_calls != 0) {
+    --m->nested_calls;
+  } else if (m->has_left_call) {
+    m->has_left_call = false;
+    --m->locks;
+  } else if (!end(m)) {
+    attend_after_call(m);
+  }
+}
+
+long detail::blocking_syscall(long number, const long (&args)[6]) noexcept {
+  machine* m = machine_for_call();
+  const auto call = [number, &args] {
+    return platform::system_call(number, args[0], args[1], args[2], args[3], args[4], args[5]);
+  };
+  if (m == nullptr) return call();
+  begin(m);
+  const long result = call();
+  if (__builtin_expect(!end(m), 0)) attend_after_call(m);
+  return result;
+}
+
+}  // namespace sley

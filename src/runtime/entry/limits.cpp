@@ -1,0 +1,32 @@
+// The settings of <sley/runtime.hpp> that can change while goroutines run.
+#include <sley/runtime.hpp>
+
+#include "runtime/entry/boot.hpp"
+#include "runtime/entry/enter.hpp"
+#include "runtime/state/sched_state.hpp"
+#include "runtime/watchdog/threads.hpp"
+#include "runtime/watchdog/world.hpp"
+
+#include <cstdint>
+#include <stdexcept>
+
+namespace sley::runtime {
+
+int set_max_procs(int n) {
+  rt::enter();
+  rt::resize_request r(n);
+  rt::ask_sysmon(r, rt::wait::set_max_procs);
+  rt::leave();
+  return r.before;
+}
+
+int set_max_threads(int n) {
+  if (n < 1) throw std::invalid_argument("sley::runtime::set_max_threads: below 1");
+  rt::boot();
+  const std::uint32_t before = rt::sched.thread_limit.load_relaxed();
+  rt::sched.thread_limit.store_relaxed(static_cast<std::uint32_t>(n));
+  rt::check_thread_limit(0);
+  return static_cast<int>(before);
+}
+
+}  // namespace sley::runtime

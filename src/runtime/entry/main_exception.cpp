@@ -1,0 +1,82 @@
+// An exception leaves the main goroutine. If a function that has called run() catches it, it comes
+// out of run(). Otherwise it ends the process, and is reported as in any other goroutine: while the
+// stack of the throw still stands. So the frame below the main goroutine's function asks before
+// anything is unwound. With a stack of its own the main goroutine can't see its caller's frames;
+// the thread that sleeps in run() looks at them.
+#include "runtime/entry/main_exception.hpp"
+
+#include "base/check.hpp"
+#include "runtime/inspect/exception_header.hpp"
+#include "runtime/inspect/fatal.hpp"
+#include "runtime/state/machine.hpp"
+#include "runtime/state/sched_state.hpp"
+
+#include <cxxabi.h>
+
+#include <exception>
+
+extern "C" _Unwind_Reason_Code __gxx_personality_v0(int, _Unwind_Action, _Unwind_Exception_Class,
+                                                    _Unwind_Exception*, _Unwind_Context*);
+
+namespace sley::rt {
+
+namespace {
+
+struct search {
+  _Unwind_Exception* exception;
+  bool is_caught = false;
+};
+
+// As _Unwind_RaiseException does in its first phase. A frame without a handler leaves the exception
+// as it is. A frame with one makes notes in it, and does so again when the exception is thrown
+// there.
+_Unwind_Reason_Code ask_frame(_Unwind_Context* frame, void* arg) {
+  auto* s = static_cast<search*>(arg);
+  const bool is_asked =
+      _Unwind_GetCFA(frame) > sched.run_frame && _Unwind_GetLanguageSpecificData(frame) != nullptr;
+  if (!is_asked || __gxx_personality_v0(1, _UA_SEARCH_PHASE, s->exception->exception_class,
+                                        s->exception, frame) != _URC_HANDLER_FOUND) {
+    return _URC_NO_REASON;
+  }
+  s->is_caught = header_of(s->exception)->landing_pad != nullptr;  // not the end of a noexcept
+  return _URC_END_OF_STACK;
+}
+
+// On the stack of the thread in run().
+bool is_caught_by_caller(_Unwind_Exception* exception) noexcept {
+  search s{exception};
+  _Unwind_Backtrace(&ask_frame, &s);
+  return s.is_caught;
+}
+
+// By the main goroutine, which blocks its thread: the exception is in flight.
+bool does_run_catch(_Unwind_Exception* exception) noexcept {
+  sched.leaves_main = exception;
+  sched.main_done.wake();
+  sched.main_answer.sleep();
+  sched.main_answer.clear();
+  return sched.is_main_caught;
+}
+
+}  // namespace
+
+void end_unless_caught(_Unwind_Exception* exception) noexcept {
+  const bool has_own_stack = this_machine()->g->stack != nullptr;
+  if (has_own_stack ? does_run_catch(exception) : is_caught_by_caller(exception)) return;
+  report_uncaught_exception(exception);
+  abi::__cxa_begin_catch(exception);  // as __cxa_throw does
+  std::terminate();
+}
+
+void sleep_in_run() noexcept {
+  for (;;) {  // ends with the main goroutine
+    sched.main_done.sleep();
+    if (sched.leaves_main == nullptr) return;
+    sched.main_done.clear();
+    sched.is_main_caught = is_caught_by_caller(sched.leaves_main);
+    sched.leaves_main = nullptr;
+    sched.main_answer.wake();
+  }
+}
+
+}  // namespace sley::rt

@@ -1,0 +1,185 @@
+// Every goroutine's stack in text, in Go's layout: for fatal errors and SIGQUIT. From Go's
+// tracebackothers and printCreatedBy.
+//
+// The scheduler is halted first, as well as that goes in a broken process.
+
+#include "runtime/inspect/dump.hpp"
+
+#include "base/check.hpp"
+#include "base/print.hpp"
+#include "platform/interrupt.hpp"
+#include "platform/os.hpp"
+#include "runtime/inspect/goroutine_text.hpp"
+#include "runtime/inspect/last_words.hpp"
+#include "runtime/inspect/stack_groups.hpp"
+#include "runtime/inspect/stack_trace.hpp"
+#include "runtime/run/turn.hpp"
+#include "runtime/state/goroutine.hpp"
+#include "runtime/state/machine.hpp"
+#include "runtime/state/records.hpp"
+#include "runtime/state/sched_state.hpp"
+
+namespace sley::rt {
+
+namespace {
+
+// The state of a dump, on a stack that is large enough for it.
+struct dumper {
+  goroutine_printer out;
+  goroutine* first;        // the calling goroutine; null if none calls
+  const stack_trace* own;  // its stack
+  stack_groups groups{count_records()};
+  stack_trace trace = {};
+
+  static std::size_t count_records() noexcept {
+    std::size_t n = 0;
+    for ([[maybe_unused]] const slab* s : slabs) n += slab_records;
+    return n;
+  }
+
+  static void run(void* arg) {
+    auto* self = static_cast<dumper*>(arg);
+    if (self->first != nullptr) {
+      self->out.print(goroutine_view(*self->first, this_machine()), self->own->view());
+    }
+    for (slab* s : slabs) {
+      for (goroutine& g : s->records) {
+        if (&g != self->first && is_alive(g)) self->look_and_print(&g);
+      }
+    }
+    self->groups.print(self->out);
+  }
+
+  void look_and_print(goroutine* g) noexcept {
+    machine* thread = thread_of(*g);
+    const goroutine_view view(*g, thread);  // first: the signal ends the call that it is in
+    if (thread == nullptr) {
+      look_at_waiting(g, trace);
+    } else if (!ask_thread(thread, trace)) {
+      trace.size = 0;
+    }
+    if (groups.shows(view, trace.view())) out.print(view, trace.view());
+  }
+};
+
+// Returns when no snapshot is being taken any more, and after answer_within_ns at the latest.
+void wait_for_snapshot() noexcept {
+  const std::int64_t until_ns = platform::monotonic_ns() + answer_within_ns;
+  while (sched.is_snapshot_taken.load_relaxed() && platform::monotonic_ns() < until_ns) {
+    platform::sleep_ns(look_for_answer_ns);
+  }
+}
+
+// Machines stop at their next entry. Goroutines that compute or block go on until then.
+void halt() noexcept {
+  sched.gate.stop();
+  for (machine* m : sched.machines) {
+    m->border.raise(parts::border::stop);
+  }
+  const std::int64_t until_ns = platform::monotonic_ns() + answer_within_ns;
+  const auto is_at_work = [](const processor& p) {
+    const machine* m = p.m.read();
+    return m != nullptr && m != this_machine() && !m->border.is_outside();
+  };
+  const std::uint32_t procs = sched.procs.read();
+  for (std::uint32_t i = 0; i < procs && platform::monotonic_ns() < until_ns;) {
+    if (is_at_work(sched.processors[i])) {
+      platform::sleep_ns(look_for_answer_ns);
+    } else {
+      ++i;
+    }
+  }
+}
+
+// A goroutine that a signal has stopped may hold malloc's lock.
+void let_interrupted_go_on(machine* own) noexcept {
+  if (own != nullptr) own->border.enter();
+  release_interrupted();
+  if (own != nullptr) own->border.leave();
+}
+
+detail::atomic<bool> is_dumping;  // relaxed: the caller alone has the last words
+
+}  // namespace
+
+void dump_all(int fd) noexcept {
+  if (is_dumping.load_relaxed()) return;  // an error on the way
+  is_dumping.store_relaxed(true);
+  wait_for_snapshot();
+  halt();
+  machine* m = this_machine();
+  // Not if the error may have happened inside malloc.
+  const bool may_allocate = m == nullptr || !m->border.is_inside();
+  if (may_allocate) let_interrupted_go_on(m);
+  goroutine* g = m != nullptr && m->g != nullptr && !m->g->is_foreign ? m->g : nullptr;
+  stack_trace own;
+  own.collect();
+  base::line_writer().text("\n").flush(fd);
+  dumper d{.out = goroutine_printer(fd, may_allocate), .first = g, .own = &own};
+  run_on_large_stack(&dumper::run, &d);
+}
+
+namespace {
+
+struct own_stack {
+  goroutine_printer out;
+  goroutine_view view;
+  stack_trace trace;
+
+  static void run(void* arg) {
+    auto* self = static_cast<own_stack*>(arg);
+    self->out.print_frames(self->trace.view());
+    self->out.print_creator(self->view);
+  }
+};
+
+}  // namespace
+
+void dump_this_goroutine(int fd) noexcept {
+  machine* m = this_machine();
+  const goroutine_view view(*m->g, m);
+  goroutine_printer(fd, true).print_header(view);
+  if (is_dumping.load_relaxed()) return;
+  is_dumping.store_relaxed(true);
+  own_stack s{goroutine_printer(fd, true), view, {}};
+  s.trace.collect();
+  run_on_large_stack(&own_stack::run, &s);
+  is_dumping.store_relaxed(false);
+}
+
+namespace {
+
+constexpr int quit_status = 2;
+
+detail::atomic<bool> was_asked_to_quit;  // relaxed: the note that wakes sysmon orders it
+
+// In the child of a fork there is no sysmon.
+void on_quit() noexcept {
+  if (sched.has_forked.load_relaxed()) platform::end_process(quit_status);
+  announce_last_words();
+  was_asked_to_quit.store_relaxed(true);
+  wake_sysmon();
+}
+
+// After a fork() there are no other threads, and they may have held any lock.
+void dump_to_stderr() noexcept {
+  if (!sched.has_forked.load_relaxed()) dump_all(2);
+}
+
+}  // namespace
+
+bool is_dump_requested() noexcept { return was_asked_to_quit.load_relaxed(); }
+
+void serve_dump_requests() noexcept {
+  if (!is_dump_requested() || !try_begin_last_words()) return;
+  base::line_writer().text("SIGQUIT: quit\n").flush(2);
+  dump_all(2);
+  platform::end_process(quit_status);
+}
+
+void install_dump_hooks() noexcept {
+  base::set_fatal_hooks(&begin_last_words, &dump_to_stderr);
+  platform::install_quit_handler(&on_quit);
+}
+
+}  // namespace sley::rt

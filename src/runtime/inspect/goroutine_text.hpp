@@ -1,0 +1,75 @@
+// A goroutine in text: its state and its stack, in the layout of Go's tracebacks.
+#pragma once
+
+#include "base/print.hpp"
+#include "runtime/state/goroutine.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace sley::platform {
+struct frame_name;
+}
+
+namespace sley::rt {
+
+// The machine that runs the goroutine at the moment; null if none does. For figures and dumps.
+machine* runner_of(const goroutine& g) noexcept;
+// The same, or the machine that the goroutine is bound to.
+machine* thread_of(const goroutine& g) noexcept;
+
+// All facts about a goroutine except its stack.
+struct goroutine_view {
+  goroutine_view(const goroutine& g, const machine* thread) noexcept;
+  goroutine_view() noexcept = default;
+
+  std::string_view name() const noexcept { return {name_bytes, name_size}; }
+
+  std::uint64_t id = 0;
+  std::uint64_t created_by = 0;  // a goroutine's id, or 0
+  std::uintptr_t created_at = 0;
+  std::string_view state;     // text that is never freed
+  std::uint32_t minutes = 0;  // how long it has waited
+  bool is_waiting = false;
+  bool is_locked = false;  // to its thread
+  bool has_thread = false;
+  std::uint8_t name_size = 0;
+  char name_bytes[goroutine_extra::max_name] = {};
+};
+
+// A frame that is not shown, because it says nothing to the author of a goroutine. Needs 64 KB of
+// stack.
+bool is_runtimes_own(std::uintptr_t frame) noexcept;
+
+// Needs 64 KB of stack.
+class goroutine_printer {
+ public:
+  // `may_allocate`: names are as in the source, for which the C++ library calls malloc.
+  goroutine_printer(int fd, bool may_allocate) noexcept : fd_(fd), may_allocate_(may_allocate) {}
+
+  // Prints all of it, and an empty line.
+  void print(const goroutine_view& g, std::span<const std::uintptr_t> frames) noexcept;
+  // `others`: the number of goroutines with the same state and stack that it stands for as well.
+  void print_header(const goroutine_view& g, std::size_t others = 0) const noexcept;
+  // Prints the part below the header, and an empty line.
+  void print_stack(const goroutine_view& g, std::span<const std::uintptr_t> frames) noexcept;
+  void print_frames(std::span<const std::uintptr_t> frames) noexcept;
+  // Where a goroutine was started: the innermost function there that is not the library's own.
+  void print_creator(const goroutine_view& g) noexcept;
+  int fd() const noexcept { return fd_; }
+
+ private:
+  static void visit_frame(void* arg, const platform::frame_name& name);
+  static void visit_creator(void* arg, const platform::frame_name& name);
+  void put_name(base::line_writer& line, const platform::frame_name& name) const noexcept;
+  void put_place(base::line_writer& line, const platform::frame_name& name) const noexcept;
+
+  int fd_;
+  bool may_allocate_;
+  std::uintptr_t pc_ = 0;
+  const goroutine_view* creator_of_ = nullptr;
+};
+
+}  // namespace sley::rt

@@ -1,0 +1,195 @@
+// Where a goroutine's stack trace comes from. The stack of a goroutine that waits is read from
+// outside, beginning at its saved context, which may be on any stack: a goroutine may park on a
+// stack that it has made itself. A goroutine that has a thread (it runs, blocks, or was stopped by
+// a signal) is asked for its trace by a signal. No wait is very long.
+
+#include "runtime/inspect/stack_trace.hpp"
+
+#include "platform/context.hpp"
+#include "platform/interrupt.hpp"
+#include "platform/os.hpp"
+#include "runtime/source/descriptor.hpp"
+#include "runtime/state/goroutine.hpp"
+#include "runtime/state/machine.hpp"
+
+#include <unwind.h>
+
+#include <algorithm>
+#include <cstdint>
+
+// glibc 2.35's, which the unwinder of libgcc 12 calls where it is there.
+extern "C" [[gnu::weak]] int _dl_find_object(void* address, void* result);
+
+namespace sley::rt {
+
+namespace {
+
+// The function that looks, and sley_look_from.
+constexpr int frames_of_a_look = 2;
+// collect(), those, and the runtime's function that switches away, which does so at several places.
+constexpr int frames_of_a_trace = 1 + frames_of_a_look + 1;
+
+_Unwind_Reason_Code add_frame(_Unwind_Context* context, void* arg) {
+  auto* trace = static_cast<stack_trace*>(arg);
+  int is_before_instruction = 0;
+  const _Unwind_Ptr pc = _Unwind_GetIPInfo(context, &is_before_instruction);
+  if (pc == 0 || trace->size == stack_trace::most_frames) return _URC_END_OF_STACK;
+  // A return address, as describe() wants it, also where a signal has interrupted.
+  trace->frames[trace->size++] = pc + (is_before_instruction != 0 ? 1 : 0);
+  return _URC_NO_REASON;
+}
+
+}  // namespace
+
+[[gnu::noinline]] void stack_trace::collect() noexcept {
+  size = 0;
+  _Unwind_Backtrace(&add_frame, this);
+}
+
+void stack_trace::drop_innermost(int count) noexcept {
+  size = std::max(size - count, 0);
+  std::copy_n(frames + count, size, frames);
+}
+
+bool collect_if_asked(machine* m) noexcept {
+  stack_trace* trace = m->trace_to.exchange_acq_rel(nullptr, "TC-1");
+  if (trace == nullptr) return false;
+  trace->collect();
+  trace->is_done.publish(true);
+  return true;
+}
+
+namespace {
+
+// ---- a goroutine that waits ----
+
+void collect_into(void* trace) {
+  static_cast<stack_trace*>(trace)->collect();
+  asm volatile("");  // a frame of its own: no tail call
+}
+
+// ---- a goroutine that has a thread ----
+
+// The wait for a thread that has had no CPU since it was asked, and does not sleep, lasts at most
+// this long.
+constexpr std::int64_t starving_within_ns = 5'000'000'000;
+
+bool waits_for_a_cpu(std::int32_t thread_id, std::int64_t cpu_ns_before) noexcept {
+  return platform::thread_cpu_ns(thread_id) == cpu_ns_before &&
+         !platform::is_thread_asleep(thread_id);
+}
+
+}  // namespace
+
+bool ask_thread(machine* m, stack_trace& trace) noexcept {
+  const std::int32_t thread_id = m->thread_id.load_relaxed();
+  const std::int64_t cpu_ns = platform::thread_cpu_ns(thread_id);
+  trace.is_done.publish(false);
+  m->trace_to.exchange_acq_rel(&trace, "TC-1");
+  m->signalled.store_relaxed(true);
+  if (!platform::interrupt_thread(thread_id)) {
+    m->trace_to.exchange_acq_rel(nullptr, "TC-1");
+    return false;
+  }
+  const std::int64_t asked_ns = platform::monotonic_ns();
+  while (!trace.is_done.read()) {
+    const std::int64_t waited_ns = platform::monotonic_ns() - asked_ns;
+    if (waited_ns > starving_within_ns ||
+        (waited_ns > answer_within_ns && !waits_for_a_cpu(thread_id, cpu_ns))) {
+      // Either the thread has not begun to answer, and now will not, or it answers in a moment.
+      if (m->trace_to.exchange_acq_rel(nullptr, "TC-1") != nullptr) return false;
+    }
+    platform::sleep_ns(look_for_answer_ns);
+  }
+  return true;
+}
+
+bool look_at_waiting(const goroutine* g, stack_trace& trace) noexcept {
+  trace.size = 0;
+  if (g->stack == nullptr) return false;
+  platform::look_from(g->context, &collect_into, &trace);
+  trace.drop_innermost(frames_of_a_trace);
+  return true;
+}
+
+namespace {
+
+// ---- is a goroutine on its own stack? ----
+
+struct descent {
+  const parts::stack& stack;
+  std::uintptr_t inner_end = 0;  // of the frame before
+  int frames = 0;
+  bool has_arrived = false;
+};
+
+_Unwind_Reason_Code descend(_Unwind_Context* context, void* arg) {
+  auto* d = static_cast<descent*>(arg);
+  constexpr int most_frames = 1000;
+  if (++d->frames <= frames_of_a_look) return _URC_NO_REASON;
+  const std::uintptr_t inner_end = _Unwind_GetCFA(context);
+  if (inner_end <= d->inner_end || !d->stack.holds(inner_end)) return _URC_END_OF_STACK;
+  d->inner_end = inner_end;
+  d->has_arrived = platform::is_of_bottom_frame(_Unwind_GetIP(context));
+  return d->has_arrived || d->frames > most_frames ? _URC_END_OF_STACK : _URC_NO_REASON;
+}
+
+[[gnu::noinline]] void go_down(void* arg) {
+  _Unwind_Backtrace(&descend, arg);
+  asm volatile("");  // a frame of its own: no tail call
+}
+
+}  // namespace
+
+bool may_unwind_without_lock() noexcept { return &_dl_find_object != nullptr; }
+
+bool is_on_own_stack(const goroutine* g) noexcept {
+  const auto stack_pointer = reinterpret_cast<std::uintptr_t>(g->context.stack_pointer);
+  if (!g->stack->holds(stack_pointer)) return false;
+  descent d{*g->stack};
+  platform::look_from(g->context, &go_down, &d);
+  return d.has_arrived;
+}
+
+namespace {
+
+// ---- a large stack ----
+
+struct errand {
+  stack_errand run;
+  void* arg;
+  platform::context back;
+  platform::fiber_state* from;
+  platform::fiber_state fiber;
+};
+errand* current_errand;  // [owner] the printing thread; one at a time
+
+void run_errand() {
+  errand* e = current_errand;
+  platform::after_switch(e->fiber);
+  e->run(e->arg);
+  platform::context nobody_comes_back;
+  platform::before_switch(nullptr, *e->from);
+  platform::switch_context(nobody_comes_back, e->back);
+}
+
+}  // namespace
+
+[[gnu::noinline]] void run_on_large_stack(stack_errand run, void* arg) noexcept {
+  constexpr std::size_t bytes = 256 * 1024;
+  auto* low = static_cast<char*>(platform::map_memory(bytes, false));
+  if (low == nullptr) return;  // it would be too much for the present stack
+  platform::fiber_state of_thread;
+  const machine* m = this_machine();
+  const bool is_on_goroutine = m != nullptr && m->g != nullptr && m->g->stack != nullptr;
+  if (!is_on_goroutine) platform::adopt_thread_stack(of_thread);
+  platform::fiber_state& own = is_on_goroutine ? m->g->stack->fiber : of_thread;
+  errand e{run, arg, {}, &own, {}};
+  platform::create_fiber(e.fiber, low, bytes);
+  current_errand = &e;
+  platform::before_switch(&own, e.fiber);
+  platform::switch_context(e.back, platform::make_context(low + bytes, &run_errand));
+  platform::after_switch(own);
+}
+
+}  // namespace sley::rt

@@ -1,0 +1,127 @@
+// Queues goroutines that are runnable. From Go's runqput, goready and the end of newproc.
+
+#include "runtime/queue/ready.hpp"
+
+#include "platform/decisions.hpp"
+#include "runtime/queue/wake.hpp"
+#include "runtime/state/machine.hpp"
+#include "runtime/state/processor.hpp"
+#include "runtime/state/sched_state.hpp"
+
+#include <utility>
+
+namespace sley::rt {
+
+namespace {
+
+// The local queue is full: moves its older half and g to the global queue in one batch.
+bool spill(processor* p, goroutine* g) noexcept {
+  goroutine* older[decltype(p->queue)::half];
+  const std::uint32_t n = p->queue.take_half(older);
+  if (n == 0) return false;
+  goroutine_list batch;
+  for (std::uint32_t i = 0; i < n; ++i) batch.push_back(older[i]);
+  batch.push_back(g);
+  sched.queue.append(std::move(batch));
+  return true;
+}
+
+}  // namespace
+
+void run_after_those_here(processor* p, goroutine* g) noexcept {
+  while (!p->queue.push(g)) {  // ends: a failed spill means that a thief made room
+    if (spill(p, g)) return;
+  }
+}
+
+void run_next(machine* m, goroutine* g) noexcept {
+  processor* p = m->p;
+  if (p == nullptr || !platform::stays_here()) {
+    run_last(g);
+    return;
+  }
+  if (goroutine* displaced = p->next.put(g)) run_after_those_here(p, displaced);
+}
+
+void run_last(goroutine* g) noexcept {
+  sched.queue.push_back(g);
+  wake_if_needed();
+}
+
+void start(machine* m, goroutine* g) noexcept {
+  g->status.transition(parts::status::idle, parts::status::runnable);
+  if (m->p != nullptr) {
+    count(m->p->figures.spawned);
+  } else {
+    sched.spawned.add_relaxed(1);
+  }
+  run_next(m, g);
+  wake_if_needed();
+}
+
+namespace {
+
+void wake_foreign(goroutine* g) noexcept {
+  g->bound_to->waits.store_relaxed(false);
+  g->bound_to->note.wake();
+}
+
+}  // namespace
+
+void ready(goroutine* g) noexcept {
+  g->status.transition(parts::status::waiting, parts::status::runnable);
+  if (__builtin_expect(g->is_foreign, 0)) {
+    wake_foreign(g);
+    return;
+  }
+  run_next(current_machine(), g);
+  wake_if_needed();
+}
+
+namespace {
+
+// Wakes foreign threads, and returns the goroutines that must be queued.
+goroutine_list make_runnable(goroutine_list&& woken) noexcept {
+  goroutine_list batch;
+  while (goroutine* g = woken.pop_front()) {
+    g->status.transition(parts::status::waiting, parts::status::runnable);
+    if (g->is_foreign) {
+      wake_foreign(g);
+    } else {
+      batch.push_back(g);
+    }
+  }
+  return batch;
+}
+
+void queue_all(goroutine_list&& runnable) noexcept {
+  if (runnable.is_empty()) return;
+  if (machine* m = current_machine(); m != nullptr && m->p != nullptr) {
+    while (goroutine* g = runnable.pop_front()) run_after_those_here(m->p, g);
+  } else {
+    sched.queue.append(std::move(runnable));
+  }
+  wake_if_needed();
+}
+
+}  // namespace
+
+void ready_all(goroutine_list&& woken) noexcept { queue_all(make_runnable(std::move(woken))); }
+
+goroutine* ready_all_to_run_first(goroutine_list&& woken) noexcept {
+  goroutine_list runnable = make_runnable(std::move(woken));
+  goroutine* first = runnable.pop_front();
+  queue_all(std::move(runnable));
+  return first;
+}
+
+void ready_from_outside(goroutine* g) noexcept {
+  g->status.transition(parts::status::waiting, parts::status::runnable);
+  if (g->is_foreign) {
+    wake_foreign(g);
+  } else {
+    run_last(g);
+  }
+}
+
+}  // namespace sley::rt

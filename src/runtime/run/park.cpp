@@ -1,0 +1,93 @@
+// How a goroutine waits and goes on: park, ready and yield. From Go's gopark, goready and Gosched.
+//
+// The fast path is one switch, from the parking goroutine to the next one of the same processor. An
+// action that must follow the saving of the context travels in the machine's after_switch. The side
+// that is switched to performs it first.
+#include "runtime/run/park.hpp"
+
+#include "platform/os.hpp"
+#include "runtime/queue/ready.hpp"
+#include "runtime/run/switch.hpp"
+#include "runtime/run/turn.hpp"
+#include "runtime/source/find_runnable.hpp"
+#include "runtime/state/machine.hpp"
+#include "runtime/state/processor.hpp"
+#include "runtime/state/run_trace.hpp"
+#include "runtime/state/sched_state.hpp"
+
+#include <utility>
+
+namespace sley::rt {
+
+namespace {
+
+void release_lock(goroutine*, void* lock) noexcept { static_cast<detail::lock*>(lock)->release(); }
+
+// For a yield: as if the goroutine had parked and was made ready at once.
+void push_last(goroutine* g, void*) noexcept {
+  g->status.transition(parts::status::waiting, parts::status::runnable);
+  run_last(g);
+}
+
+// Switches away from g, which is no longer running; returns when it is resumed.
+[[gnu::always_inline]] inline void switch_away(machine* m, goroutine* g, goroutine* next) noexcept {
+  if (next != nullptr) {
+    switch_goroutines(m, g, next);
+  } else {
+    switch_to_machine(m, g);
+  }
+}
+
+}  // namespace
+
+[[gnu::noinline]] void park(wait_reason reason, after_switch_action action, void* arg) noexcept {
+  machine* m = current_machine();
+  if (__builtin_expect(m->locks != 0, 0)) {
+    park_thread(m, reason, action, arg);
+    return;
+  }
+  goroutine* g = m->g;
+  g->reason = reason;
+  g->parked_s.store_relaxed(sched.coarse_s.load_relaxed());
+  count(m->p->figures.parks);
+  m->after = {action, g, arg};
+  goroutine* next = next_local(m).g;
+  if (next == nullptr && m->p->trace != nullptr) trace_end(m->p, reason);
+  switch_away(m, g, next);
+}
+
+void park_and_release(wait_reason reason, detail::lock& held) noexcept {
+  park(reason, &release_lock, &held);
+}
+
+// The goroutine passes through the global queue even if that is empty. Its processor's own queue
+// comes first, as in Go. When that is empty and the goroutine would be alone in the global queue,
+// queueing it and taking it is one step. Otherwise the slow path takes a batch from the global
+// queue.
+[[gnu::noinline]] void yield() noexcept {
+  machine* m = current_machine();
+  goroutine* g = m->g;
+  if (__builtin_expect(m->locks != 0, 0)) {
+    if (m->is_foreign) {
+      platform::yield_thread();
+    } else {
+      wait_for_turn(m);
+    }
+    return;
+  }
+  const local_pick next = next_local(m);
+  if (next.is_idle && sched.queue.rotate_if_empty(g)) {
+    begin_slice(m->p);
+    return;
+  }
+  m->after = {&push_last, g, nullptr};
+  if (next.g == nullptr && m->p->trace != nullptr) trace_end(m->p, "yielded");
+  switch_away(m, g, next.g);
+}
+
+[[gnu::noinline]] void yield_without_p(machine* m) noexcept {
+  m->after = {&push_last, m->g, nullptr};
+  switch_to_machine(m, m->g);
+}
+
+}  // namespace sley::rt

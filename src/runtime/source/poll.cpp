@@ -1,0 +1,184 @@
+// Waiting for events and for the next timer when there is nothing to run. One machine, the poller,
+// sleeps until a descriptor is ready or the earliest timer of all processors is due. The other
+// machines sleep until they are woken. From the end of Go's findRunnable.
+//
+// A machine that runs out of local work polls too, without waiting, and so does sysmon when no
+// machine has polled for 10 ms. A running machine that polls finds events sooner than a sleeping
+// poller, which the kernel would wake for nothing. So while other machines find events, the poller
+// dozes: it sleeps among the idle machines, where work may wake it, for 50 us and then longer and
+// longer, but never for more than 0.8 ms or beyond a timer. It sleeps in the kernel again when no
+// machine has found events meanwhile, or when all others have gone idle.
+#include "runtime/source/poll.hpp"
+
+#include "platform/decisions.hpp"
+#include "platform/os.hpp"
+#include "platform/poller.hpp"
+#include "runtime/queue/idle.hpp"
+#include "runtime/queue/ready.hpp"
+#include "runtime/queue/wake.hpp"
+#include "runtime/source/poll_sets.hpp"
+#include "runtime/state/sched_state.hpp"
+#include "runtime/state/work.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace sley::rt {
+
+namespace {
+
+// A machine that has nothing to run while events are frequent polls this many more times before it
+// gives its processor up. That takes 10 us, about the price of sleeping and being woken.
+constexpr int further_looks = 16;
+constexpr int pauses_between_looks = 20;
+constexpr std::int64_t shortest_doze_ns = 50'000;
+constexpr std::int64_t longest_doze_ns = 800'000;  // an event is noticed at most this late
+
+// Publishes until when the poller sleeps; returns until when it may.
+std::int64_t publish_sleep(std::int64_t until_ns) noexcept {
+  sched.poll_until_ns.store_relaxed(until_ns);
+  detail::heavy_barrier("PL-1");
+  // PL-1: a thread that has armed an earlier timer saw the sleep and wakes the poller, or its timer
+  // is seen here.
+  return std::min(until_ns, earliest_timer());
+}
+
+void stop_being_poller() noexcept {
+  sched.poll_until_ns.store_relaxed(0);
+  sched.poller.give_back();
+}
+
+// Returns the goroutines that have become runnable.
+goroutine_list sleep_as_poller() noexcept {
+  platform::wait_for_events(publish_sleep(earliest_timer()));
+  goroutine_list woken = look_at_all_sets();
+  stop_being_poller();
+  return woken;
+}
+
+// Polls on a machine that has nothing to run.
+goroutine_list find_events(machine* m) noexcept {
+  if (!is_anything_watched()) return {};
+  goroutine_list woken = look_at_sets(m);
+  if (woken.is_empty()) return woken;
+  ++m->finds;
+  sched.finds.add_relaxed(1);
+  return woken;
+}
+
+}  // namespace
+
+// Flat, because it returns after a system call: platform/system_call.hpp.
+[[gnu::flatten]] goroutine* poll_now(machine* m) noexcept {
+  goroutine_list woken = find_events(m);
+  return woken.is_empty() ? nullptr : ready_all_to_run_first(std::move(woken));
+}
+
+namespace {
+
+// Are more events likely? True if events were found since the last call while goroutines run on
+// other processors.
+bool are_events_likely(machine* m) noexcept {
+  const std::uint32_t finds = sched.finds.load_relaxed();
+  if (std::exchange(m->seen_finds, finds) == finds || !is_anything_watched()) return false;
+  return sched.gate.idle() + 1 < sched.procs.read();
+}
+
+}  // namespace
+
+bool look_on(machine* m) noexcept {
+  if (!m->is_searching || !are_events_likely(m)) return false;
+  for (int looks = 0; looks < further_looks; ++looks) {
+    for (int i = 0; i < pauses_between_looks; ++i) detail::cpu_relax();
+    if (m->border.attention() != 0 || is_anything_queued()) return true;
+    if (goroutine_list woken = find_events(m); !woken.is_empty()) {
+      ready_all(std::move(woken));
+      return true;
+    }
+  }
+  return false;
+}
+
+void poll_if_late(std::int64_t now_ns) noexcept { ready_all(look_at_late_sets(now_ns)); }
+
+namespace {
+
+// Have other machines found events since this machine last asked?
+bool have_others_found_events(machine* m) noexcept {
+  const std::uint32_t others = sched.finds.load_relaxed() - m->finds;
+  return std::exchange(m->others_finds, others) != others;
+}
+
+void lie_down_dozing(machine* m) noexcept {
+  m->next_p = nullptr;
+  detail::lock_guard guard(sched.lock);
+  push_idle_machine(m);
+  sched.dozing_poller.store_relaxed(m);
+}
+
+// False if another thread has taken the machine from the idle ones and is about to wake it.
+bool get_up(machine* m, bool was_woken) noexcept {
+  detail::lock_guard guard(sched.lock);
+  sched.dozing_poller.store_relaxed(nullptr);
+  return !was_woken && remove_idle_machine(m);
+}
+
+enum class doze_end : std::uint8_t {
+  at_deadline,
+  called,  // woken to poll
+  needed,  // it was given a processor, or must end
+};
+
+doze_end doze_once(machine* m, std::int64_t until_ns) noexcept {
+  lie_down_dozing(m);
+  const std::int64_t deadline_ns = publish_sleep(until_ns);
+  // The last machine to go idle after this finds the dozing poller, because it takes the lock too.
+  const bool was_woken = m->note.sleep(is_everybody_idle() ? 0 : deadline_ns);
+  if (get_up(m, was_woken)) return doze_end::at_deadline;
+  if (!was_woken) m->note.sleep();
+  m->note.clear();
+  return m->next_p == nullptr && !m->ends ? doze_end::called : doze_end::needed;
+}
+
+// Dozes while other machines find events. False if the machine is needed elsewhere.
+bool doze(machine* m) noexcept {
+  const platform::exact_timers exact;
+  look_counts looks;
+  are_any_neglected(looks);
+  for (std::int64_t ns = shortest_doze_ns;; ns = std::min(2 * ns, longest_doze_ns)) {
+    const doze_end end = doze_once(m, platform::now_ns() + ns);
+    if (end == doze_end::needed) return false;
+    if (end == doze_end::called || is_everybody_idle() || !have_others_found_events(m) ||
+        are_any_neglected(looks) || earliest_timer() <= platform::now_ns()) {
+      return true;
+    }
+  }
+}
+
+}  // namespace
+
+bool sleep_until_needed(machine* m) noexcept {
+  const std::int64_t until = earliest_timer();
+  if (sched.gate.is_halted() || (until == never && !is_anything_watched())) return stop_m(m);
+  // In reserve (WG-3): other machines are busy, and poll when they run out of work. If that or a
+  // timer is late, sysmon acts.
+  if (sched.gate.available() == 0) return stop_m(m);
+  const bool may_doze = have_others_found_events(m) && !is_everybody_idle();
+  if (!sched.poller.try_take()) {
+    timer_armed(until);                             // the poller may not know this timer
+    if (is_everybody_idle()) wake_dozing_poller();  // no other machine polls any more
+    return stop_m(m);
+  }
+  if (may_doze && !doze(m)) {
+    stop_being_poller();
+    see_to_polling();
+    timer_armed(earliest_timer());
+    return start_again(m);
+  }
+  goroutine_list woken = sleep_as_poller();
+  const bool has_p = !sched.gate.is_halted() && take_up_search(m);
+  ready_all(std::move(woken));
+  return has_p || stop_m(m);
+}
+
+}  // namespace sley::rt

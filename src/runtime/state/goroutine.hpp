@@ -1,0 +1,107 @@
+// G: a goroutine. A small record until it first runs; then a stack is bound to it.
+//
+// Records come from slabs and are never given back to the system, so a pointer to one is always
+// readable. A note behind each field says which threads may touch it. The "owner" is the machine
+// that runs the goroutine, or the thread that took it off the queue or list that handed it over.
+#pragma once
+
+#include <sley/detail/atomic.hpp>
+#include <sley/detail/spawn.hpp>
+
+#include "base/intrusive_queue.hpp"
+#include "parts/reader_slots.hpp"
+#include "parts/stack_pool.hpp"
+#include "parts/status.hpp"
+#include "platform/context.hpp"
+#include "runtime/state/wait_reason.hpp"
+
+#include <unwind.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace sley::rt {
+
+// Values of goroutine_local variables, see goroutine_local.cpp in sync.
+struct local_values;
+
+inline constexpr std::uint64_t main_goroutine_id = 1;
+
+// Properties that few goroutines have.
+struct goroutine_extra {
+  std::string_view name() const noexcept { return {name_bytes, name_size}; }
+  void set_name(std::string_view s) noexcept {
+    name_size = static_cast<std::uint8_t>(std::min(s.size(), max_name));
+    std::copy_n(s.data(), name_size, name_bytes);
+  }
+
+  static constexpr std::size_t max_name = 31;
+  char name_bytes[max_name] = {};
+  std::uint8_t name_size = 0;
+  std::size_t stack_bytes = 0;  // 0: the default
+  local_values* locals = nullptr;
+  void (*destroy_locals)(local_values*) noexcept = nullptr;
+  bool exit_arrived = false;        // exit(): the stack has been unwound
+  _Unwind_Exception exit_unwind{};  // exit(): the unwinder's object
+};
+
+struct machine;
+struct goroutine;
+
+// Reasons why a goroutine cannot run at once. A machine looks at all of them with one load.
+enum need : std::uint8_t {
+  needs_stack = 1,    // it has not begun, and has none yet
+  needs_machine = 2,  // its own machine waits for it, and gets the processor of its picker
+  being_trimmed = 4,  // sysmon is giving back the unused pages of its stack, see trim.cpp
+};
+
+struct alignas(64) goroutine {
+  // The fields that a switch touches, in one cache line.
+  platform::context context;      // [owner] valid while it is not running
+  goroutine* next = nullptr;      // [owner] link in the one queue or list that it is on
+  parts::stack* stack = nullptr;  // [owner] null until it first runs, and if a thread's own is used
+  wait_reason reason = nullptr;   // [owner] while waiting
+  parts::status_word status;      // see parts/status.hpp
+  bool is_foreign = false;        // [const] stands for a thread that the runtime did not make
+  detail::atomic<std::uint8_t> needs{needs_stack};  // [owner], but sysmon sets being_trimmed (TR-1)
+  detail::atomic<std::uint32_t> parked_s;  // [owner] while waiting: since when, in coarse_s
+
+  std::uint64_t id = 0;              // [owner]
+  void (*run)(void*) = nullptr;      // [owner] the task's code; its bytes are below
+  goroutine_extra* extra = nullptr;  // [owner] null if it has neither name nor stack size
+  machine* bound_to = nullptr;       // [owner] with needs_machine, or foreign: whose it is
+  alignas(std::max_align_t) std::byte task[detail::task_bytes];  // [owner]
+  std::uint64_t created_by = 0;      // [owner] the id of the goroutine that started it, 0: a thread
+  const void* created_at = nullptr;  // [owner] where
+  // [owner] Where its mark is if it holds a shared_mutex shared and is not in the mutex's count.
+  parts::reader_slot* reader_slot = nullptr;
+  std::uint32_t trimmed_s = 0;  // [sysmon] when its stack was trimmed last, in coarse_s + 1
+
+  // The stack size that it asked for, 0 for the default.
+  std::size_t own_stack_bytes() const noexcept { return extra == nullptr ? 0 : extra->stack_bytes; }
+  std::string_view name() const noexcept {
+    return extra == nullptr ? std::string_view() : extra->name();
+  }
+};
+
+// Has the goroutine begun, or will it begin, and has it not ended? Any thread. The answer may be
+// outdated at once; the caller sees the goroutine's writes before it.
+inline bool is_alive(const goroutine& g) noexcept {
+  const parts::status s = g.status.get_acquire();
+  return !g.is_foreign && s != parts::status::idle && s != parts::status::dead;
+}
+
+static_assert(offsetof(goroutine, id) == 64, "what a switch touches is one line");
+static_assert(sizeof(goroutine) == 192, "a million of them are 192 MB; think before it grows");
+
+using goroutine_list = base::intrusive_queue<goroutine, &goroutine::next>;
+
+// Must the machine that picks g hand its processor to the thread that g is bound to? The thread
+// waits for that.
+inline bool waits_on_its_thread(const goroutine* g) noexcept {
+  return (g->needs.load_relaxed() & needs_machine) != 0;  // set before g is queued
+}
+
+}  // namespace sley::rt

@@ -1,0 +1,35 @@
+// Settings from the environment, read at boot. A value that is not a sane number is one clear line
+// on stderr, and the default. None are read in a program that runs with others' rights (AT_SECURE).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace sley::rt {
+
+// SLEY_MAXPROCS, 1 to 256; default: the CPUs that the process may use, see platform/cpu_limit.hpp.
+struct procs_setting {
+  std::uint32_t procs;
+  bool is_given;
+};
+procs_setting procs_option() noexcept;
+
+// SLEY_STACK_SIZE, bytes or with a suffix K, M or G, rounded up to pages; default: 256 KiB.
+std::size_t stack_bytes_option() noexcept;
+
+// The main goroutine's stack: as large as main()'s (RLIMIT_STACK; 64 MiB if that is unlimited), and
+// no smaller than the default reservation.
+std::size_t main_stack_bytes(std::size_t default_bytes) noexcept;
+
+// SLEYDEBUG, settings as name=number with commas between; from Go's GODEBUG.
+struct debug_settings {
+  std::int64_t schedtrace_ns = 0;      // schedtrace=N: a line about the scheduler every N ms
+  bool scheddetail = false;            // scheddetail=1: with every P, M and G
+  std::int64_t slice_ns = 10'000'000;  // slice=N: the time slice in ms, 1 to 100
+  bool async_preempt = true;           // asyncpreemptoff=1: only at calls of the library
+  bool keeps_reserve = true;           // reserveoff=1: all processors are used; idle_limit.cpp
+};
+void read_debug_settings() noexcept;  // once, at boot
+const debug_settings& debug_options() noexcept;
+
+}  // namespace sley::rt

@@ -1,0 +1,150 @@
+
+#include "runtime/state/records.hpp"
+
+#include "parts/permanent_memory.hpp"
+#include "platform/decisions.hpp"
+#include "platform/os.hpp"
+#include "platform/placement.hpp"
+#include "runtime/state/sched_state.hpp"
+
+#include <new>
+
+namespace sley::rt {
+
+constinit parts::registry<slab, &slab::next> slabs;
+
+namespace {
+
+parts::permanent_memory memory;
+detail::lock machines_lock{detail::lock_rank::machines};
+machine* unused_machines = nullptr;  // [lock: machines_lock]
+std::uint32_t raised_on_new = 0;     // [lock: machines_lock] reasons of the border
+
+// Requires sched.lock. Adds new records to `records`. False if there is no memory.
+bool make_slab(goroutine_list& records) noexcept {
+  void* place = memory.allocate(sizeof(slab));
+  if (place == nullptr) return false;
+  auto* made = ::new (place) slab;
+  for (goroutine& g : made->records) records.push_back(&g);
+  slabs.add(made);
+  return true;
+}
+
+goroutine* take_shared_record() noexcept {
+  detail::lock_guard guard(sched.lock);
+  if (sched.dead.is_empty() && !make_slab(sched.dead)) return nullptr;
+  return sched.dead.pop_front();
+}
+
+// Fills the processor's list half, with shared or new records.
+void refill(processor* p) noexcept {
+  detail::lock_guard guard(sched.lock);
+  if (sched.dead.is_empty() && !make_slab(sched.dead)) return;
+  while (p->dead.size() < dead_cache / 2 && !sched.dead.is_empty()) {
+    p->dead.push_back(sched.dead.pop_front());
+  }
+}
+
+void spill(processor* p) noexcept {
+  detail::lock_guard guard(sched.lock);
+  while (p->dead.size() > dead_cache / 2) sched.dead.push_front(p->dead.pop_front());
+}
+
+}  // namespace
+
+goroutine* take_record(machine* m) noexcept {
+  goroutine* g = nullptr;
+  if (processor* p = m->p; p != nullptr) {
+    if (p->dead.is_empty()) refill(p);
+    g = p->dead.pop_front();
+  } else {
+    g = take_shared_record();
+  }
+  if (g == nullptr) return nullptr;
+  g->reader_slot = nullptr;
+  if (g->status.get() == parts::status::dead) {
+    g->status.transition(parts::status::dead, parts::status::idle);
+  }
+  return g;
+}
+
+void give_record(machine* m, goroutine* g) noexcept {
+  if (processor* p = m->p; p != nullptr) {
+    p->dead.push_front(g);
+    if (p->dead.size() > dead_cache) spill(p);
+  } else {
+    detail::lock_guard guard(sched.lock);
+    sched.dead.push_front(g);
+  }
+}
+
+std::uint64_t next_goroutine_id(machine* m) noexcept {
+  processor* p = m->p;
+  if (p == nullptr) return sched.next_goroutine_id.add_relaxed(1);
+  if (p->next_id == p->last_id) {
+    p->next_id = sched.next_goroutine_id.add_relaxed(id_batch);
+    p->last_id = p->next_id + id_batch;
+  }
+  return p->next_id++;
+}
+
+machine* new_machine() noexcept {
+  detail::lock_guard guard(machines_lock);
+  if (machine* m = unused_machines; m != nullptr) {
+    unused_machines = m->next_idle;
+    m->ends = m->is_foreign = m->is_searching = m->is_interrupted = m->has_left_call = false;
+    m->locks = m->user_locks = m->nested_calls = 0;
+    m->g = nullptr;
+    m->last_p = nullptr;
+    m->border.lower(~std::uint32_t{parts::border::closed});
+    m->border.raise(raised_on_new);
+    return m;
+  }
+  void* place = memory.allocate(sizeof(machine));
+  if (place == nullptr) return nullptr;
+  auto* m = ::new (place) machine;
+  const machine* before = sched.machines.newest();
+  m->id = before == nullptr ? 0 : before->id + 1;
+  m->random = base::random(platform::seed() + max_processors + m->id);
+  m->border.raise(raised_on_new);
+  sched.machines.add(m);
+  return m;
+}
+
+void raise_on_all_machines(parts::border::reason reason) noexcept {
+  detail::lock_guard guard(machines_lock);
+  raised_on_new |= reason;
+  for (machine* m : sched.machines) {
+    m->border.raise(reason);
+  }
+}
+
+void lower_on_all_machines(parts::border::reason reason) noexcept {
+  detail::lock_guard guard(machines_lock);
+  raised_on_new &= ~std::uint32_t{reason};
+  for (machine* m : sched.machines) {
+    m->border.lower(reason);
+  }
+}
+
+void attach_thread(machine* m) noexcept {
+  detail::lock_guard guard(m->border.guard());
+  m->thread_id.store_relaxed(platform::current_thread_id());
+  m->place = platform::place_of_this_thread();
+}
+
+void detach_thread(machine* m) noexcept {
+  detail::lock_guard guard(m->border.guard());
+  m->thread_id.store_relaxed(0);
+  m->place = nullptr;
+}
+
+void give_machine(machine* m) noexcept {
+  detail::lock_guard guard(machines_lock);
+  m->next_idle = unused_machines;
+  unused_machines = m;
+}
+
+void* allocate_permanently(std::size_t bytes) noexcept { return memory.allocate(bytes); }
+
+}  // namespace sley::rt

@@ -1,0 +1,141 @@
+// Gives back memory of stacks that is not needed: the pages below the frames of a goroutine that
+// has waited for some seconds, and free stacks beyond the recent need. From Go's shrinkstack and
+// its scavenger.
+//
+//   TR-1  A goroutine does not run while pages below its frames are given back.
+//           S trims:  1 needs |= being_trimmed      2 read status
+//           W wakes:  3 status = runnable           M runs it: 4 read needs
+//           Bad: S reads `waiting` at 2, M reads no flag at 4: M's frames vanish.
+//           So:  a heavy barrier between 1 and 2. If S still reads `waiting`, 3 is after the
+//                barrier, and so is 4, which sees 1, and M waits; so does a thread that wakes for
+//                a goroutine of its own. The flag is looked at again after 2: a goroutine that has
+//                lived on meanwhile has wiped it out. A thread that reads `waiting` sees the saved
+//                context (store_release in transition <-> load_acquire in is_waiting), because
+//                `waiting` is stored after it. Only free stacks are trimmed without membarrier, or
+//                where the unwinder takes a lock of libc, which a goroutine that waits for a
+//                processor may hold.
+//         Test: tests/model/trim_model.cpp.
+
+#include "runtime/watchdog/trim.hpp"
+
+#include "platform/os.hpp"
+#include "runtime/inspect/stack_trace.hpp"
+#include "runtime/state/records.hpp"
+#include "runtime/state/sched_state.hpp"
+
+#include <cstdint>
+
+namespace sley::rt {
+
+namespace {
+
+constexpr std::uint32_t wait_at_least_s = 5;
+constexpr std::size_t stacks_at_once = 65'536;
+constexpr std::size_t trims_at_once = 5'000;
+constexpr std::size_t batch_size = 64;
+// The ABI allows a function to use this much below the stack pointer.
+constexpr std::uintptr_t red_zone = 128;
+
+enum class candidate { never, later, now };
+
+// A first look, without any claim on the goroutine.
+candidate look_at(const goroutine& g, std::uint32_t now_s) noexcept {
+  if (!g.status.is_waiting() || g.is_foreign || g.needs.load_relaxed() != 0) {
+    return candidate::never;
+  }
+  const std::uint32_t since_s = g.parked_s.load_relaxed();
+  if (g.trimmed_s > since_s) return candidate::never;  // and it has not run since
+  return now_s - since_s < wait_at_least_s ? candidate::later : candidate::now;
+}
+
+// The saved stack pointer is no proof: user code may have gone to a stack of its own, which lies
+// elsewhere, or in a frame of this one with further frames below it. So where there is anything to
+// give back, the frames are looked at.
+void give_back(goroutine* g) noexcept {
+  const std::uintptr_t page = platform::page_bytes();
+  const auto used = reinterpret_cast<std::uintptr_t>(g->context.stack_pointer) - red_zone;
+  const std::uintptr_t end = used / page * page;
+  const auto low = reinterpret_cast<std::uintptr_t>(g->stack->low);
+  if (!g->stack->holds(used) || end <= low) return;
+  if (!platform::is_any_resident(g->stack->low, end - low) || !is_on_own_stack(g)) return;
+  platform::discard_memory(g->stack->low, end - low);
+}
+
+// TR-1, all but its first step.
+void trim(goroutine* const* batch, std::size_t size, std::uint32_t now_s) noexcept {
+  detail::heavy_barrier("TR-1");
+  for (std::size_t i = 0; i < size; ++i) {
+    goroutine* g = batch[i];
+    if (g->status.is_waiting() && g->needs.load_acquire("TR-1") == being_trimmed) {
+      give_back(g);
+      g->trimmed_s = now_s + 1;
+    }
+    g->needs.and_acq_rel(static_cast<std::uint8_t>(~being_trimmed), "TR-1");
+  }
+}
+
+// Goes over all records, a part of them each time.
+class trimmer {
+ public:
+  // True if the last full round found nothing to do now or later.
+  bool look() noexcept {
+    if (detail::barriers_are_symmetric || !may_unwind_without_lock()) return true;
+    const std::uint32_t now_s = sched.coarse_s.load_relaxed();
+    std::size_t trims = 0;
+    std::size_t looks = 0;
+    goroutine* batch[batch_size];
+    std::size_t size = 0;
+    while (looks < stacks_at_once && trims < trims_at_once) {
+      goroutine* g = next();
+      if (g == nullptr) break;
+      ++looks;
+      const candidate c = look_at(*g, now_s);
+      found_ = found_ || c != candidate::never;
+      if (c != candidate::now) continue;
+      g->needs.or_acq_rel(being_trimmed, "TR-1");
+      batch[size++] = g;
+      ++trims;
+      if (size == batch_size) {
+        trim(batch, size, now_s);
+        size = 0;
+      }
+    }
+    if (size != 0) trim(batch, size, now_s);
+    return is_settled_;
+  }
+
+ private:
+  // Null at the end of a round.
+  goroutine* next() noexcept {
+    if (slab_ == nullptr) {
+      slab_ = slabs.newest();
+      place_ = 0;
+    }
+    if (slab_ != nullptr && place_ == slab_records) {
+      slab_ = slab_->next;
+      place_ = 0;
+    }
+    if (slab_ == nullptr) {
+      is_settled_ = !found_;
+      found_ = false;
+      return nullptr;
+    }
+    return &slab_->records[place_++];
+  }
+
+  slab* slab_ = nullptr;
+  std::size_t place_ = 0;
+  bool found_ = false;
+  bool is_settled_ = false;
+};
+
+trimmer waiting;  // [sysmon]
+
+}  // namespace
+
+bool trim_stacks() noexcept {
+  const bool is_settled = waiting.look();
+  return sched.stacks.trim(trims_at_once) && is_settled;
+}
+
+}  // namespace sley::rt

@@ -1,0 +1,4 @@
+// For models of src/sync.
+#pragma once
+
+#include "runtime/state/goroutine.hpp"
