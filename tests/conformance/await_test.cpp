@@ -99,7 +99,7 @@ GO_TEST(await, results_are_of_all_kinds) {
   EXPECT_THROW(sley::await(ready<int>{[]() -> int { throw 5; }}), int);
 }
 
-GO_TEST(await, what_coroutines_can_await_of_sley_goroutines_can) {
+GO_TEST(await, a_goroutine_awaits_every_awaitable_of_the_library) {
   const chan<int> numbers(1);
   sley::await(sley::async_send(numbers, 5));
   EXPECT_EQ(sley::await(numbers), 5);

@@ -40,7 +40,7 @@ namespace this_goroutine = sley::this_goroutine;
 using namespace std::chrono_literals;
 using std::chrono::nanoseconds;
 
-GO_TEST(blocking, returns_what_the_call_returned) {
+GO_TEST(blocking, returns_the_value_of_the_call) {
   EXPECT_EQ(blocking([] { return 7; }), 7);
   EXPECT_EQ(*blocking([] { return std::make_unique<int>(8); }), 8);
   int x = 3;
@@ -169,7 +169,7 @@ GO_TEST(blocking, a_thousand_sleeps_take_a_small_part_of_their_sum) {
       [](nanoseconds d) { blocking([d] { sleep_in_the_kernel(d); }); });
 }
 
-GO_TEST(blocking, a_system_call_takes_and_returns_what_syscall_2_does) {
+GO_TEST(blocking, a_system_call_takes_and_returns_the_same_as_syscall_2) {
   EXPECT_EQ(sley::syscall(SYS_getpid), ::getpid());
   const long page = sley::syscall(SYS_mmap, nullptr, std::size_t{4096}, PROT_READ,
                                   MAP_PRIVATE | MAP_ANONYMOUS, -1, off_t{0});
@@ -215,7 +215,7 @@ const failing_call failing_calls[] = {
 
 }  // namespace
 
-GO_TEST(blocking, errno_is_that_of_the_call_whatever_thread_the_goroutine_is_on_then) {
+GO_TEST(blocking, errno_belongs_to_the_call_on_any_thread) {
   sley::wait_group group;
   for (std::size_t g = 0; g < 100; ++g) {
     group.go([g] {

@@ -164,7 +164,7 @@ GO_TEST(chan, each_value_is_received_as_often_as_it_was_sent) {
 }
 
 // A7, TestChan (7)
-GO_TEST(chan, size_and_capacity_are_those_of_the_buffer) {
+GO_TEST(chan, size_and_capacity_describe_the_buffer) {
   for (std::size_t capacity = 0; capacity < 10; ++capacity) {
     chan<std::size_t> c(capacity);
     EXPECT_EQ(c.size(), 0u);

@@ -136,7 +136,7 @@ GO_TEST(chan_values, each_value_is_destroyed_once) {
   }
 }
 
-GO_TEST(chan_values, the_last_handle_destroys_what_is_buffered) {
+GO_TEST(chan_values, the_last_handle_destroys_buffered_values) {
   const counted_check check;
   const int before = counted::values();
   {
@@ -227,7 +227,7 @@ GO_TEST(chan_values, zero_is_a_capacity_and_nullptr_the_nil_channel) {
   EXPECT_EQ(of_unsigned.capacity() + of_size.capacity(), 6u);
 }
 
-GO_TEST(chan_values, the_views_do_what_the_channel_does) {
+GO_TEST(chan_values, the_views_behave_as_the_channel) {
   const chan<int> c(3);
   const send_chan<int> in = c;
   const recv_chan<int> out = c;

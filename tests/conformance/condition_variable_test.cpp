@@ -368,7 +368,7 @@ GO_TEST(condition_variable_any, any_lock_is_let_go_and_taken_again) {
 }
 
 // [thread.condvarany.intwait]
-GO_TEST(condition_variable_any, a_stop_request_ends_waits_whose_predicate_is_false) {
+GO_TEST(condition_variable_any, a_stop_request_ends_a_wait_with_a_false_predicate) {
   sley::mutex m;
   sley::condition_variable_any changed;
   std::stop_source source;

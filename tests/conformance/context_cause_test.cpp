@@ -250,7 +250,7 @@ const cause_case cause_cases[] = {
      canceled, "child"},
 };
 
-GO_TEST(context, error_and_cause_are_those_of_the_first_end_above) {
+GO_TEST(context, error_and_cause_come_from_the_first_end_above) {
   for (const cause_case& c : cause_cases) {
     const context ctx = c.make();
     const auto error = ctx.error();
@@ -262,7 +262,7 @@ GO_TEST(context, error_and_cause_are_those_of_the_first_end_above) {
 }
 
 // J13 TestCauseRace, TestContextErrDoneRace
-GO_TEST(context, who_sees_an_error_sees_the_cause_and_the_channel_closed) {
+GO_TEST(context, an_error_implies_a_cause_and_a_closed_channel) {
   for (int round = 0; round < rounds(300); ++round) {
     auto [ctx, cancel] = sley::with_cancel_cause(context::background());
     sley::wait_group all;

@@ -188,7 +188,7 @@ GO_TEST(context, all_below_have_ended_when_any_cancel_returns) {
 }
 
 // J10 TestInterlockedCancels
-GO_TEST(context, a_child_is_cancelled_by_who_waits_for_its_parent) {
+GO_TEST(context, a_goroutine_that_waits_for_the_parent_cancels_the_child) {
   auto [parent, cancel_parent] = sley::with_cancel(context::background());
   auto [child, cancel_child] = sley::with_cancel(parent);
   sley::wait_group all;
@@ -248,7 +248,7 @@ GO_TEST(context, a_function_that_was_stopped_does_not_run) {
   EXPECT_FALSE(never.stop());
 }
 
-GO_TEST(context, a_registered_function_holds_a_context_that_nobody_else_does) {
+GO_TEST(context, a_registered_function_keeps_its_context_alive) {
   auto [parent, cancel] = sley::with_cancel(context::background());
   sley::chan<void> ran(1);
   sley::after_func(sley::with_value(sley::with_cancel(parent).first, "k", 1),

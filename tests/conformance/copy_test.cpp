@@ -147,7 +147,7 @@ GO_TEST(copy, to_files) {
 }
 
 // A file whose pages the kernel can't hand on.
-GO_TEST(copy, from_what_the_kernel_cannot_send) {
+GO_TEST(copy, from_a_source_that_the_kernel_cannot_send) {
   auto p = sley::os::pipe();
   const file version = file::open("/proc/version", O_RDONLY);
   const std::uint64_t n = copy(version, p.writer);
@@ -205,7 +205,7 @@ GO_TEST(copy, echoes_from_a_stream_to_itself) {
 }
 
 // An error, no signal.
-GO_TEST(copy, to_who_has_gone_is_an_error) {
+GO_TEST(copy, to_a_closed_peer_is_an_error) {
   auto p = sley::os::pipe();
   auto [a, b] = unix_stream::pair();
   p.reader.close();
@@ -258,7 +258,7 @@ GO_TEST(copy, that_never_waits_is_ended_too) {
   EXPECT_EQ(copy(zero, null, 10'000'000), 10'000'000U);
 }
 
-GO_TEST(copy, what_is_not_open_says_so) {
+GO_TEST(copy, a_closed_end_is_an_error) {
   tcp_pair a = connect_tcp();
   std::error_code error;
   copy(sley::net::tcp_stream(), a.client, UINT64_MAX, error);

@@ -40,7 +40,7 @@ std::uint64_t goroutines_started() { return sley::runtime::read_stats().spawned;
 
 // ---- a coroutine receives ----
 
-GO_TEST(coroutine, what_is_there_is_received_without_a_goroutine) {
+GO_TEST(coroutine, a_buffered_value_is_received_without_a_goroutine) {
   const chan<int> numbers(2);
   numbers.send(1);
   numbers.send(2);
@@ -142,7 +142,7 @@ GO_TEST(coroutine, ten_thousand_wait_at_once) {
 
 // ---- a coroutine sends ----
 
-GO_TEST(coroutine, what_has_room_is_sent_without_a_goroutine) {
+GO_TEST(coroutine, a_value_with_room_is_sent_without_a_goroutine) {
   const chan<long> numbers(2);
   const chan<void> signals(1);
   const std::uint64_t before = goroutines_started();

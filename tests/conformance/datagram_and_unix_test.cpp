@@ -47,7 +47,7 @@ std::string fresh_path() {
 
 }  // namespace
 
-GO_TEST(udp, carries_whole_datagrams_and_tells_from_whom) {
+GO_TEST(udp, carries_whole_datagrams_and_names_the_sender) {
   const udp_socket a = udp_socket::bind("127.0.0.1:0"), b = udp_socket::bind("127.0.0.1:0");
   EXPECT_EQ(a.send_to(bytes_of("one"), b.local()), 3U);
   EXPECT_EQ(a.send_to(bytes_of("three"), b.local()), 5U);
@@ -76,7 +76,7 @@ GO_TEST(udp, a_connected_socket_needs_no_address) {
 }
 
 // G13.
-GO_TEST(udp, deadlines_and_close_end_those_who_wait) {
+GO_TEST(udp, deadlines_and_close_end_every_wait) {
   udp_socket s = udp_socket::bind("127.0.0.1:0");
   std::array<std::byte, 10> buffer;
   std::error_code error;
@@ -169,7 +169,7 @@ GO_TEST(unix_stream, comes_in_pairs) {
   EXPECT_EQ(sley_test::read_to_end(b), "");
 }
 
-GO_TEST(unix_datagram, carries_whole_datagrams_and_tells_from_whom) {
+GO_TEST(unix_datagram, carries_whole_datagrams_and_names_the_sender) {
   const std::string path_a = fresh_path(), path_b = fresh_path();
   {
     const unix_datagram a = unix_datagram::bind(path_a), b = unix_datagram::bind(path_b);
@@ -234,7 +234,7 @@ GO_TEST(unix_datagram, nothing_is_lost_when_the_receiver_is_slow) {
 }
 
 // G13.
-GO_TEST(unix_datagram, deadlines_and_close_end_those_who_wait_for_room) {
+GO_TEST(unix_datagram, deadlines_and_close_end_every_wait_for_room) {
   const unix_datagram to = unix_datagram::bind(fresh_path());
   unix_datagram from = unix_datagram::bind(fresh_path());
   const auto fill = [&] {

@@ -83,7 +83,7 @@ class hog {
   sley::wait_group group_;
 };
 
-GO_TEST(debug, dumps_to_what_has_no_reader_end_quietly) {
+GO_TEST(debug, dumps_without_a_reader_end_quietly) {
   int ends[2];
   ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
   ::close(ends[0]);
@@ -98,7 +98,7 @@ GO_TEST(debug, dumps_to_what_has_no_reader_end_quietly) {
 
 }  // namespace
 
-GO_TEST(debug, a_goroutine_has_what_is_known_of_it) {
+GO_TEST(debug, a_goroutine_shows_its_state_creator_and_stack) {
   const chan<int> c;
   go_until_parked([c] {
     sley::go({.name = "receiver"}, [c] { c.receive(); });
@@ -144,7 +144,7 @@ GO_TEST(debug, a_dump_has_the_layout_of_a_fatal_errors_and_the_program_goes_on) 
   c.close();
 }
 
-GO_TEST(debug, who_computes_tells_its_stack_and_goes_on) {
+GO_TEST(debug, a_computing_goroutine_shows_its_stack_and_goes_on) {
   const hog busy("hog");
   for (int i = 0; i < rounds(50); ++i) {
     const goroutine_info g = named(goroutines(), "hog");
@@ -156,7 +156,7 @@ GO_TEST(debug, who_computes_tells_its_stack_and_goes_on) {
 }
 
 // poll(2) would return EINTR.
-GO_TEST(debug, who_sleeps_in_a_system_call_is_not_disturbed) {
+GO_TEST(debug, a_sleeping_system_call_is_not_disturbed) {
   for (const bool is_announced : {true, false}) {
     int ends[2];
     EXPECT_EQ(::pipe(ends), 0);
@@ -180,7 +180,7 @@ GO_TEST(debug, who_sleeps_in_a_system_call_is_not_disturbed) {
   }
 }
 
-GO_TEST(debug, a_profile_takes_together_what_stands_at_the_same_place) {
+GO_TEST(debug, a_profile_groups_goroutines_at_the_same_place) {
   const chan<int> c;
   constexpr std::size_t count = 100;
   for (std::size_t i = 0; i < count; ++i) sley::go([c] { parks_here(c); });
@@ -280,7 +280,7 @@ FOREIGN_TEST(debug, a_thread_may_ask_as_well) {
 
 // Goroutines that wait for ever stay until the process ends. M1, M2, as far as leaks are found
 // without a garbage collector.
-TEST(debug, those_that_can_never_go_on_are_leaks_but_for_main) {
+TEST(debug, goroutines_that_can_never_go_on_are_leaks_except_main) {
   sley::run([] {
     EXPECT_TRUE(sley::debug::leaks().empty());
     const chan<int> held;

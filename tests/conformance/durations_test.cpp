@@ -229,7 +229,7 @@ GO_TEST(durations, timers_of_the_longest_never_fire) {
   });
 }
 
-GO_TEST(durations, timers_whose_time_is_over_fire_at_once) {
+GO_TEST(durations, timers_that_are_due_fire_at_once) {
   with_each_that_is_over([](auto d) {
     EXPECT_TRUE(sley::after(d).receive());
     sley::timer t(d);
@@ -261,7 +261,7 @@ GO_TEST(durations, contexts_of_the_longest_have_no_deadline) {
   });
 }
 
-GO_TEST(durations, contexts_whose_time_is_over_have_ended) {
+GO_TEST(durations, contexts_past_their_deadline_have_ended) {
   with_each_that_is_over([](auto d) {
     EXPECT_EQ(sley::with_timeout({}, d).first.error(), sley::context_errc::deadline_exceeded);
   });

@@ -198,7 +198,7 @@ GO_TEST(error_group, go_parks_until_one_has_ended_and_places_are_given_in_order)
 }
 
 // What a waiting go() would start is waited for as well, so that it never starts behind wait().
-GO_TEST(error_group, wait_waits_for_those_who_wait_for_a_place) {
+GO_TEST(error_group, wait_includes_calls_of_go_that_wait_for_a_place) {
   error_group group;
   group.set_limit(1);
   const chan<void> gate;
@@ -268,7 +268,7 @@ GO_TEST(error_group, a_goroutine_that_leaves_by_exit_has_not_failed) {
   EXPECT_THROW(std::rethrow_exception(group.context().cause()), std::system_error);
 }
 
-GO_TEST(error_group, what_a_function_holds_is_gone_when_others_learn_that_it_has_failed) {
+GO_TEST(error_group, a_function_is_destroyed_before_its_failure_is_seen) {
   const int tries = rounds(300);
   for (int i = 0; i < tries; ++i) {
     error_group group;
@@ -296,7 +296,7 @@ GO_TEST(error_group, goroutines_of_the_group_may_start_others) {
   EXPECT_EQ(ran, 1 + 3 + 9 + 27 + 81);
 }
 
-GO_TEST(error_group, all_who_wait_get_the_exception) {
+GO_TEST(error_group, every_waiter_gets_the_exception) {
   error_group group;
   const chan<void> gate;
   group.go([gate] {

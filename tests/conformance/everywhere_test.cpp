@@ -412,7 +412,7 @@ void meet_all(promises& all) {
 }  // namespace
 
 // Locks are held from one run to the next by a goroutine that waits itself.
-TEST(everywhere, who_waits_when_run_returns_gets_it_in_the_next_run) {
+TEST(everywhere, a_wait_that_outlasts_its_run_ends_in_the_next_run) {
   for (int i = 0; i < 10; ++i) {
     promises all;
     std::atomic<int> ended{0};

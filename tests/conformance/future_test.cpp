@@ -17,7 +17,7 @@ using sley::future;
 using sley_test::eventually;
 using sley_test::rounds;
 
-GO_TEST(future, get_returns_what_the_goroutine_returned) {
+GO_TEST(future, get_returns_the_value_of_the_goroutine) {
   future<int> number = sley::async([] { return 42; });
   EXPECT_TRUE(number.valid());
   EXPECT_EQ(number.get(), 42);
@@ -39,7 +39,7 @@ GO_TEST(future, a_reference_and_nothing_are_results_as_well) {
   static_assert(std::is_void_v<decltype(nothing.get())>);
 }
 
-GO_TEST(future, get_throws_what_the_goroutine_threw) {
+GO_TEST(future, get_throws_the_exception_of_the_goroutine) {
   future<int> failed = sley::async([]() -> int { throw std::runtime_error("lost"); });
   try {
     failed.get();

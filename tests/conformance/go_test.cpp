@@ -325,7 +325,7 @@ GO_TEST(go, exit_unwinds_the_stack_and_runs_destructors) {
   EXPECT_EQ(order, (std::vector<int>{0, 1, 2, 3}));
 }
 
-GO_TEST(go, exit_passes_handlers_that_rethrow_and_those_of_other_types) {
+GO_TEST(go, exit_passes_handlers_that_rethrow_and_handlers_of_other_types) {
   std::vector<int> order;
   sley::wait_group group;
   group.go([&] {

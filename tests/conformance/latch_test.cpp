@@ -49,7 +49,7 @@ GO_TEST(latch, may_be_made_by_the_compiler) {
   static_barrier.arrive_and_wait();
 }
 
-GO_TEST(latch, what_goes_below_zero_is_named) {
+GO_TEST(latch, a_count_below_zero_is_an_error_that_says_so) {
   sley::latch l(1);
   try {
     l.count_down(2);
@@ -145,7 +145,7 @@ void phases(Group& group, int participants, int count) {
   EXPECT_EQ(c.completions, count);
 }
 
-GO_TEST(barrier, nobody_goes_on_before_all_have_arrived_and_the_completion_has_run) {
+GO_TEST(barrier, the_completion_runs_after_all_arrivals_and_before_any_goroutine_goes_on) {
   sley::wait_group group;
   phases(group, 8, rounds(500));
 }
@@ -178,7 +178,7 @@ GO_TEST(barrier, the_completion_may_park) {
   EXPECT_TRUE(eventually([&] { return passed.load(); }));
 }
 
-GO_TEST(barrier, who_drops_is_not_expected_any_more) {
+GO_TEST(barrier, a_dropped_participant_is_not_expected_again) {
   sley::barrier<> b(3);
   b.arrive_and_drop();
   auto token = b.arrive(2);

@@ -116,7 +116,7 @@ GO_TEST(locality, goroutines_go_on_where_their_packets_come_in) {
   EXPECT_GE(best, 0.8);
 }
 
-GO_TEST(locality, what_one_cpu_takes_in_keeps_all_processors_at_work) {
+GO_TEST(locality, the_packets_of_one_cpu_keep_all_processors_at_work) {
   const cpu_set_t all = sley_test::affinity();
   if (CPU_COUNT(&all) < 2) GTEST_SKIP() << "there is only one CPU";
   double best = 0;

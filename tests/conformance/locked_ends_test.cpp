@@ -168,7 +168,7 @@ CHILD_MAIN(taints_a_thread) {
   });
 }
 
-TEST(thread_lock, what_a_locked_goroutine_unshares_does_not_reach_other_threads) {
+TEST(thread_lock, a_locked_goroutine_that_unshares_taints_no_other_thread) {
   const auto child = run_child("taints_a_thread");
   if (child.status == skipped) GTEST_SKIP() << "unshare(2) is refused";
   EXPECT_EQ(child.status, 7) << child;

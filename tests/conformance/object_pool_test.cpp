@@ -40,7 +40,7 @@ GO_TEST(object_pool, makes_one_only_if_none_was_given_back) {
 }
 
 // H20: what a processor has at hand is a stack; Go's private slot is the top of it.
-GO_TEST(object_pool, what_was_given_back_last_comes_out_first) {
+GO_TEST(object_pool, the_last_object_given_back_comes_out_first) {
   const sley_test::processors one(1);
   int made = 0;
   sley::object_pool<int> pool([&] { return std::make_unique<int>(made++); });
@@ -125,7 +125,7 @@ FOREIGN_TEST(object_pool, threads_share_it_as_well) {
   stress(group, 4);
 }
 
-GO_TEST(object_pool, keeps_only_so_many_and_follows_the_number_of_processors) {
+GO_TEST(object_pool, keeps_a_bounded_number_that_follows_the_processors) {
   const sley_test::counted_check check;
   sley_test::processors restore;
   sley::runtime::set_max_procs(1);
@@ -139,7 +139,7 @@ GO_TEST(object_pool, keeps_only_so_many_and_follows_the_number_of_processors) {
   EXPECT_LE(sley_test::counted::objects() - before, 100);
 }
 
-GO_TEST(single_flight, who_comes_while_it_is_under_way_gets_its_result) {
+GO_TEST(single_flight, a_call_that_joins_a_flight_gets_its_result) {
   sley::single_flight<std::string, int> flights;
   std::atomic<int> calls{0};
   sley::chan<void> land;
@@ -247,7 +247,7 @@ GO_TEST(single_flight, a_call_that_exits_its_goroutine_breaks_its_promise) {
 
 constexpr double hourly = 1.0 / 3600;
 
-GO_TEST(rate_limiter, allows_a_burst_and_then_what_comes) {
+GO_TEST(rate_limiter, allows_a_burst_and_then_the_steady_rate) {
   sley::rate_limiter limiter(hourly, 3);
   EXPECT_TRUE(limiter.allow(2));
   EXPECT_FALSE(limiter.allow(2));
@@ -275,7 +275,7 @@ GO_TEST(rate_limiter, reservations_have_their_times_in_order) {
   EXPECT_FALSE(limiter.reserve(3).ok());
 }
 
-GO_TEST(rate_limiter, who_would_be_late_does_not_wait) {
+GO_TEST(rate_limiter, a_caller_that_would_be_late_does_not_wait) {
   sley::rate_limiter limiter(hourly, 1);
   EXPECT_TRUE(limiter.try_wait_until(steady_clock::now()));
   EXPECT_FALSE(limiter.try_wait_until(steady_clock::now() + 10min));

@@ -22,7 +22,7 @@ static_assert(std::is_nothrow_default_constructible_v<sley::once_flag>);
 [[maybe_unused]] constinit sley::once_flag constant_initialised;
 
 // H18, TestOnce
-GO_TEST(once, ten_callers_call_once_and_all_see_what_it_did) {
+GO_TEST(once, ten_callers_call_once_and_all_see_its_effect) {
   for (int round = 0; round < rounds(300); ++round) {
     sley::once_flag flag;
     int calls = 0;  // handed over by the flag
@@ -65,7 +65,7 @@ GO_TEST(once, a_call_that_throws_does_not_count_and_the_next_is_tried) {
   EXPECT_EQ(calls, 4);
 }
 
-GO_TEST(once, who_waits_for_a_call_that_throws_makes_the_next) {
+GO_TEST(once, a_waiter_makes_the_next_call_after_one_that_throws) {
   sley::once_flag flag;
   sley::chan<void> fail;
   sley::wait_group group;
@@ -158,7 +158,7 @@ GO_TEST(once_value, calls_once_and_returns_the_same_object_ever_after) {
 }
 
 // H19, TestOnceFuncPanic
-GO_TEST(once_value, an_exception_is_the_same_for_everybody) {
+GO_TEST(once_value, every_caller_gets_the_same_exception) {
   int calls = 0;
   const auto f = sley::once_value([&]() -> int { throw std::runtime_error("x"), ++calls; });
   const auto g = sley::once_value([&] {

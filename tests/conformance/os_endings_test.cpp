@@ -34,7 +34,7 @@ bool blocks(int fd) { return (::fcntl(fd, F_GETFL) & O_NONBLOCK) == 0; }
 }  // namespace
 
 // G14, TestFdRace, TestFdReadRace. Asking for the number disturbs no reader, and does not wait.
-GO_TEST(os, the_number_may_be_had_while_somebody_reads) {
+GO_TEST(os, native_handle_returns_while_a_reader_waits) {
   const pipe_ends p = sley::os::pipe();
   const int fd = p.reader.native_handle();
   const chan<std::error_code> ended(1);
@@ -69,7 +69,7 @@ GO_TEST(os, the_number_may_be_had_while_others_read_and_close) {
 }
 
 // G4, G14, TestClosedPipeRaceWrite. What it has written can be read, and nothing else.
-GO_TEST(os, closing_a_pipe_ends_those_who_write) {
+GO_TEST(os, closing_a_pipe_ends_every_write) {
   const std::string much(1'000'000, 'x');
   for (int i = 0; i < rounds(100); ++i) {
     pipe_ends p = sley::os::pipe();

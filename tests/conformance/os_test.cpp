@@ -121,21 +121,21 @@ int write_to_a_file_without_reader(int stream) {
 
 }  // namespace
 
-CHILD_MAIN(writes_to_output_that_nobody_reads) { return write_to_a_stream_without_reader(1); }
-CHILD_MAIN(writes_to_errors_that_nobody_reads) { return write_to_a_stream_without_reader(2); }
-CHILD_MAIN(has_output_as_a_file_that_nobody_reads) { return write_to_a_file_without_reader(1); }
-CHILD_MAIN(has_errors_as_a_file_that_nobody_reads) { return write_to_a_file_without_reader(2); }
+CHILD_MAIN(writes_to_output_without_a_reader) { return write_to_a_stream_without_reader(1); }
+CHILD_MAIN(writes_to_errors_without_a_reader) { return write_to_a_stream_without_reader(2); }
+CHILD_MAIN(has_output_as_a_file_without_a_reader) { return write_to_a_file_without_reader(1); }
+CHILD_MAIN(has_errors_as_a_file_without_a_reader) { return write_to_a_file_without_reader(2); }
 
 // G16, TestStdPipe. Unlike in Go it is not the number that counts, but whether the program
 // or the library writes.
 TEST(os, writes_of_the_programs_own_to_a_broken_standard_stream_end_the_process) {
   for (const char* name :
-       {"writes_to_output_that_nobody_reads", "writes_to_errors_that_nobody_reads"}) {
+       {"writes_to_output_without_a_reader", "writes_to_errors_without_a_reader"}) {
     const auto child = sley_test::run_child(name);
     EXPECT_EQ(child.signal, SIGPIPE) << name << ": " << child;
   }
   for (const char* name :
-       {"has_output_as_a_file_that_nobody_reads", "has_errors_as_a_file_that_nobody_reads"}) {
+       {"has_output_as_a_file_without_a_reader", "has_errors_as_a_file_without_a_reader"}) {
     const auto child = sley_test::run_child(name);
     EXPECT_EQ(child.status, 7) << name << ": " << child;
   }
@@ -160,7 +160,7 @@ GO_TEST(os, pipes_have_deadlines) {
 }
 
 // G14, G15.
-GO_TEST(os, closing_a_pipe_ends_those_who_read) {
+GO_TEST(os, closing_a_pipe_ends_every_read) {
   for (int i = 0; i < rounds(200); ++i) {
     pipe_ends p = sley::os::pipe();
     wait_group group;
@@ -265,7 +265,7 @@ GO_TEST(os, a_file_tells_its_size_or_why_it_has_none) {
   EXPECT_THROW(file().sync(), std::system_error);
 }
 
-GO_TEST(os, open_names_what_it_could_not_open) {
+GO_TEST(os, open_names_the_file_it_could_not_open) {
   try {
     file::open("/nonexistent/sley", O_RDONLY);
     FAIL() << "there is none";
@@ -284,7 +284,7 @@ GO_TEST(os, devices_that_are_always_ready_are_files) {
   null.write_all(bytes);
 }
 
-GO_TEST(os, what_is_of_no_file_system_is_waited_for) {
+GO_TEST(os, a_descriptor_of_no_file_system_is_waited_for) {
   const int fd = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   ASSERT_GE(fd, 0);
   const file events(fd);
@@ -328,7 +328,7 @@ GO_TEST(os, waits_for_descriptors_of_others) {
   EXPECT_EQ(::close(fd), 0) << "it is still open";
 }
 
-GO_TEST(os, what_is_always_ready_is_nothing_to_wait_for) {
+GO_TEST(os, a_regular_file_cannot_be_waited_for) {
   const file f = temporary_file();
   std::error_code error;
   const poll_fd nothing(f.native_handle(), error);

@@ -186,7 +186,7 @@ GO_TEST(poll_fd, a_pipe_without_a_reader_has_failed) {
   EXPECT_TRUE(has(static_cast<poll_events>(seen.load()), poll_events::failure));
 }
 
-GO_TEST(poll_fd, the_end_of_what_the_peer_writes_is_readable) {
+GO_TEST(poll_fd, the_end_of_the_peers_stream_is_readable) {
   const socket_ends s;
   const poll_fd end(s.fds[0]);
   ASSERT_EQ(::shutdown(s.fds[1], SHUT_WR), 0);

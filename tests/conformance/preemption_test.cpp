@@ -79,7 +79,7 @@ GO_TEST(preemption, four_run_at_once_on_four_processors_that_were_set_just_befor
 }
 
 // C4 with fewer processors than goroutines: a goroutine that spins in vain is preempted.
-GO_TEST(preemption, who_waits_in_a_loop_for_a_goroutine_gets_what_he_waits_for) {
+GO_TEST(preemption, a_goroutine_that_spins_for_another_lets_it_run) {
   const processors one(1);
   take_turns(4);
 }
@@ -186,7 +186,7 @@ GO_TEST(preemption, goroutines_that_compute_do_not_starve_a_timer) {
 // --- at any instruction --------------------------------------------------------------------------
 
 // The owner of one of malloc's locks is preempted, and the next one wants it.
-GO_TEST(preemption, of_malloc_and_free_stalls_nobody) {
+GO_TEST(preemption, inside_malloc_and_free_stalls_no_other_goroutine) {
   preempt_in_the_middle_of([] {
     std::array<std::unique_ptr<unsigned char[]>, 32> blocks;
     for (std::size_t i = 0; i < blocks.size(); ++i) {
@@ -243,7 +243,7 @@ GO_TEST(preemption, of_qsort_leaves_its_array_sorted) {
 }
 
 // Both want the lock of the same stream.
-GO_TEST(preemption, of_printf_stalls_nobody) {
+GO_TEST(preemption, inside_printf_stalls_no_other_goroutine) {
   std::FILE* null = std::fopen("/dev/null", "w");
   ASSERT_NE(null, nullptr);
   preempt_in_the_middle_of([null] {
@@ -255,7 +255,7 @@ GO_TEST(preemption, of_printf_stalls_nobody) {
 }
 
 // What takes locks of the C library's, and may not be called in a signal handler.
-GO_TEST(preemption, of_library_calls_with_locks_inside_stalls_nobody) {
+GO_TEST(preemption, inside_library_calls_with_locks_stalls_no_other_goroutine) {
   ::tzset();  // frees and allocates, under a lock that the sanitizer cannot see
   preempt_in_the_middle_of([] {
     for (std::time_t t = 0; t < 2'000'000'000; t += 100'000'000) {

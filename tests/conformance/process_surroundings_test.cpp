@@ -187,7 +187,7 @@ GO_TEST(process, does_not_end_with_a_thread_of_the_runtime) {
 }
 
 // What a locked goroutine has set for its thread counts for what it starts.
-GO_TEST(process, of_a_locked_goroutine_has_what_its_thread_has) {
+GO_TEST(process, of_a_locked_goroutine_inherits_the_state_of_its_thread) {
   const sley::os_thread_lock lock;
   cpu_set_t before, one;
   ASSERT_EQ(::sched_getaffinity(0, sizeof before, &before), 0);

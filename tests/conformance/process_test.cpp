@@ -89,7 +89,7 @@ GO_TEST(process, tells_how_it_has_ended) {
   EXPECT_EQ(killed.to_string(), "signal 9");
 }
 
-GO_TEST(process, names_what_it_could_not_start) {
+GO_TEST(process, names_the_program_it_could_not_start) {
   const auto expect_refused = [](const command& what, std::errc why) {
     try {
       process::start(what);
@@ -110,7 +110,7 @@ GO_TEST(process, names_what_it_could_not_start) {
                std::logic_error);
 }
 
-GO_TEST(process, what_was_never_started_says_so) {
+GO_TEST(process, a_process_that_was_never_started_has_no_status) {
   const process none;
   std::error_code error;
   EXPECT_EQ(none.pid(), 0);
@@ -300,7 +300,7 @@ FOREIGN_TEST(process, is_for_threads_of_the_users_too) {
   other.join();
 }
 
-GO_TEST(process, is_killed_and_nobody_else_after_it) {
+GO_TEST(process, kill_after_its_end_signals_no_other_process) {
   const process p = process::start({.program = "sleep", .arguments = {"1000"}});
   p.kill(SIGTERM);
   EXPECT_EQ(p.wait().signal(), SIGTERM);
@@ -323,7 +323,7 @@ GO_TEST(process, that_ignores_one_signal_is_ended_by_another) {
   EXPECT_EQ(p.wait().signal(), SIGKILL);
 }
 
-GO_TEST(process, leaves_no_zombie_when_nobody_waits) {
+GO_TEST(process, leaves_no_zombie_without_a_wait) {
   int pid = 0;
   {
     process p = process::start({.program = "cat", .input = redirect::pipe()});
@@ -333,7 +333,7 @@ GO_TEST(process, leaves_no_zombie_when_nobody_waits) {
   EXPECT_TRUE(eventually([pid] { return is_gone(pid); }));
 }
 
-GO_TEST(process, whose_status_somebody_else_took_has_none) {
+GO_TEST(process, a_process_reaped_elsewhere_has_no_status) {
   const auto old = std::signal(SIGCHLD, SIG_IGN);
   process p = process::start({.program = "cat", .input = redirect::pipe()});
   p.stdin_pipe().close();
@@ -358,7 +358,7 @@ GO_TEST(process, many_at_once_end_each_in_its_own_way) {
 
 // ---- from start to end ----
 
-GO_TEST(process, run_collects_what_it_writes) {
+GO_TEST(process, run_collects_its_output) {
   const auto result = run(shell("echo out; echo err >&2; exit 4"));
   EXPECT_EQ(result.status.code(), 4);
   EXPECT_EQ(result.output, "out\n");
@@ -367,7 +367,7 @@ GO_TEST(process, run_collects_what_it_writes) {
 }
 
 // More than pipes hold, in both directions at the same time.
-GO_TEST(process, run_feeds_what_it_reads) {
+GO_TEST(process, run_feeds_its_input) {
   const std::string much(1'000'000, 'x');
   EXPECT_EQ(run({.program = "cat"}, {.input = much}).output, much);
   EXPECT_TRUE(run({.program = "true"}, {.input = much}).status.success()) << "it need not read";

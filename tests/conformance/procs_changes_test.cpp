@@ -86,7 +86,7 @@ GO_TEST(procs, queued_goroutines_run_although_their_processor_is_gone) {
 }
 
 // C17, TestNumGoroutine, and the counts of processors that are gone.
-GO_TEST(procs, figures_do_not_forget_what_gone_processors_counted) {
+GO_TEST(procs, figures_keep_the_counts_of_removed_processors) {
   const processors restored;
   const std::size_t before = num_goroutines();
   auto last = read_stats();

@@ -76,7 +76,7 @@ GO_TEST(promise, brings_a_value_a_reference_or_nothing) {
 }
 
 // The state may live on with the promise.
-GO_TEST(promise, what_a_future_throws_ends_with_who_catches_it) {
+GO_TEST(promise, a_thrown_exception_ends_with_its_handler) {
   const int before = sley_test::counted::objects();
   promise<void> lost;
   future<void> result = lost.get_future();
@@ -86,7 +86,7 @@ GO_TEST(promise, what_a_future_throws_ends_with_who_catches_it) {
   EXPECT_EQ(sley_test::counted::objects(), before);
 }
 
-GO_TEST(promise, who_waits_for_it_is_woken) {
+GO_TEST(promise, set_value_wakes_the_waiter) {
   promise<int> p;
   auto f = p.get_future();
   sley::chan<int> result;
@@ -145,7 +145,7 @@ GO_TEST(promise, without_state_it_says_so) {
 }
 
 // [futures.promise]: an exception of the copy comes out, and the promise is as it was.
-GO_TEST(promise, a_value_whose_copy_throws_is_not_set) {
+GO_TEST(promise, a_value_with_a_throwing_copy_is_not_set) {
   struct fragile {
     fragile() = default;
     fragile(const fragile& other) : breaks(other.breaks) {
@@ -180,7 +180,7 @@ GO_TEST(promise, takes_its_memory_from_an_allocator) {
   EXPECT_EQ(p.get_future().get(), 1);
 }
 
-GO_TEST(promise, of_many_who_would_keep_it_one_does) {
+GO_TEST(promise, one_of_many_goroutines_sets_the_value) {
   for (int round = 0; round < rounds(300); ++round) {
     promise<int> p;
     auto f = p.get_future();

@@ -99,7 +99,7 @@ bool eventually_in_reserve(std::uint64_t procs) {
 
 }  // namespace
 
-GO_TEST(reserve, is_kept_while_machines_wait_for_cpus_and_released_when_nobody_runs) {
+GO_TEST(reserve, is_kept_while_machines_wait_for_cpus_and_released_when_all_are_idle) {
   const crowded_cpus cpus;
   {
     const chatter talk;

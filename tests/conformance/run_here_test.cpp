@@ -40,7 +40,7 @@ TEST(run_here, the_main_goroutine_is_on_the_calling_thread_and_stays_there) {
   EXPECT_EQ(this_goroutine::id(), 0u) << "a mere thread again";
 }
 
-TEST(run_here, returns_and_throws_what_main_does) {
+TEST(run_here, returns_and_throws_as_main_does) {
   EXPECT_EQ(run(on_this_thread, [] { return 7; }), 7);
   EXPECT_EQ(run(on_this_thread, [] {}), 0);
   EXPECT_THROW(run(on_this_thread, [] { throw std::runtime_error("mine"); }), std::runtime_error);
@@ -129,7 +129,7 @@ thread_local int of_this_thread = 0;
 [[gnu::noinline]] int& the_threads_own() { return of_this_thread; }
 }  // namespace
 
-TEST(run_here, thread_locals_are_those_of_the_calling_thread) {
+TEST(run_here, thread_locals_belong_to_the_calling_thread) {
   the_threads_own() = 1;
   run(on_this_thread, [] {
     EXPECT_EQ(the_threads_own(), 1);
@@ -140,7 +140,7 @@ TEST(run_here, thread_locals_are_those_of_the_calling_thread) {
   EXPECT_EQ(the_threads_own(), 2);
 }
 
-TEST(run_here, main_stays_locked_whatever_it_locks_and_unlocks) {
+TEST(run_here, main_stays_locked_after_any_locks_and_unlocks) {
   run(on_this_thread, [] {
     const strangers others;
     {

@@ -23,7 +23,7 @@ using sley_test::rounds;
 namespace this_goroutine = sley::this_goroutine;
 using namespace std::chrono_literals;
 
-TEST(run, returns_what_main_returned) {
+TEST(run, returns_the_value_of_main) {
   EXPECT_EQ(run([] { return 7; }), 7);
   EXPECT_EQ(run([] {}), 0);
   EXPECT_EQ(run([] { return static_cast<short>(-3); }), -3);
@@ -34,7 +34,7 @@ TEST(run, returns_what_main_returned) {
   EXPECT_EQ(calls, 1);
 }
 
-TEST(run, throws_what_left_main) {
+TEST(run, throws_an_exception_that_leaves_main) {
   EXPECT_THROW(run([] { throw std::runtime_error("mine"); }), std::runtime_error);
   EXPECT_THROW(run([]() -> int { throw 42; }), int);
   struct mine {

@@ -26,7 +26,7 @@ using sley_test::rounds;
 using namespace std::chrono_literals;
 
 // C1, TestYieldProgress (free)
-GO_TEST(scheduler, a_goroutine_that_only_yields_keeps_nobody_from_sending_to_it) {
+GO_TEST(scheduler, a_goroutine_that_only_yields_lets_others_send_to_it) {
   chan<void> c;
   chan<void> acknowledged;
   std::atomic<int> yields{0};

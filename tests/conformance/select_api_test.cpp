@@ -246,7 +246,7 @@ GO_TEST(select_api, close_wakes_a_select_blocked_in_a_receive) {
   EXPECT_TRUE(eventually([&] { return woken.load(); }));
 }
 
-GO_TEST(select_api, what_a_function_throws_comes_out_and_harms_nothing) {
+GO_TEST(select_api, an_exception_of_a_case_leaves_select_and_harms_nothing) {
   const chan<int> c(1);
   c.send(1);
   EXPECT_THROW(select(on_receive(c, [](auto) { throw std::runtime_error("mine"); }), otherwise()),

@@ -87,7 +87,7 @@ static void expect_the_released_to_run_next(int procs) {
   EXPECT_GE(waiter_first, tries * 2 / 3) << "of " << tries << " with " << procs;
 }
 
-GO_TEST(semaphore, who_is_released_runs_next) {
+GO_TEST(semaphore, the_released_waiter_runs_next) {
   const int procs = sley::runtime::max_procs();
   expect_the_released_to_run_next(procs);
   expect_the_released_to_run_next(1);
@@ -98,7 +98,7 @@ constinit sley::binary_semaphore static_semaphore(1);
 
 GO_TEST(semaphore, may_be_made_by_the_compiler) { EXPECT_TRUE(static_semaphore.try_acquire()); }
 
-GO_TEST(semaphore, try_acquire_takes_what_is_there_and_no_more) {
+GO_TEST(semaphore, try_acquire_takes_the_available_units_and_no_more) {
   sley::counting_semaphore<> s(3);
   for (int i = 0; i < 3; ++i) EXPECT_TRUE(s.try_acquire());
   EXPECT_FALSE(s.try_acquire());
@@ -110,7 +110,7 @@ GO_TEST(semaphore, try_acquire_takes_what_is_there_and_no_more) {
   EXPECT_FALSE(s.try_acquire());
 }
 
-GO_TEST(semaphore, a_release_of_several_units_serves_so_many_waiters_in_their_order) {
+GO_TEST(semaphore, a_release_of_several_units_serves_as_many_waiters_in_order) {
   sley::counting_semaphore<> s(0);
   sley::chan<int> order(5);
   for (int i = 0; i < 5; ++i) {
@@ -129,7 +129,7 @@ GO_TEST(semaphore, a_release_of_several_units_serves_so_many_waiters_in_their_or
   EXPECT_FALSE(s.try_acquire());
 }
 
-GO_TEST(semaphore, nobody_overtakes_a_waiter_that_has_been_served) {
+GO_TEST(semaphore, a_waiter_that_has_been_served_is_not_overtaken) {
   sley::binary_semaphore s(0);
   std::atomic<bool> has_it{false};
   go_until_parked([&] {
@@ -155,7 +155,7 @@ GO_TEST(semaphore, a_timed_try_waits_that_long_and_takes_nothing) {
   EXPECT_TRUE(s.try_acquire());
 }
 
-GO_TEST(semaphore, a_timed_try_takes_what_comes_in_time) {
+GO_TEST(semaphore, a_timed_try_takes_units_that_come_in_time) {
   sley::binary_semaphore s(0);
   for (int way = 0; way < 3; ++way) {
     sley::chan<bool> result;
@@ -300,7 +300,7 @@ GO_TEST(weighted_semaphore, a_large_need_is_not_starved_by_small_ones) {
 }
 
 // TestAllocCancelDoesntStarve of x/sync/semaphore
-GO_TEST(weighted_semaphore, who_gives_up_lets_those_behind_it_go_on) {
+GO_TEST(weighted_semaphore, a_waiter_that_gives_up_lets_the_next_waiters_go_on) {
   sley::weighted_semaphore s(10);
   s.acquire(1);
   sley::chan<void> cancel;

@@ -69,7 +69,7 @@ GO_TEST(shared_mutex, several_readers_hold_it_at_once) {
 }
 
 // H9, TestRLocker: writer preference, and readers before the next writer.
-GO_TEST(shared_mutex, a_waiting_writer_holds_off_new_readers_who_then_come_before_the_next) {
+GO_TEST(shared_mutex, a_waiting_writer_holds_off_new_readers_that_precede_the_next_writer) {
   for (const bool meet : {false, true}) {
     sley::shared_mutex m;
     if (meet) let_readers_meet(m);
@@ -157,7 +157,7 @@ GO_TEST(shared_mutex, many_writers_exclude_each_other_and_readers) {
   hammer(group, 10, rounds(2000), 3);
 }
 
-GO_TEST(shared_mutex, a_rare_writer_excludes_readers_who_do_not_write_to_the_lock) {
+GO_TEST(shared_mutex, a_rare_writer_excludes_readers_that_do_not_write_to_the_lock) {
   sley::wait_group group;
   hammer(group, 10, rounds(10000), 500);
 }
@@ -252,7 +252,7 @@ GO_TEST(shared_mutex, many_locks_are_held_at_once) {
   }
 }
 
-GO_TEST(recursive_mutex, its_owner_may_lock_it_again_and_nobody_else) {
+GO_TEST(recursive_mutex, only_the_owner_may_lock_it_again) {
   sley::recursive_mutex m;
   m.lock();
   EXPECT_TRUE(m.try_lock());
@@ -358,7 +358,7 @@ void expect_a_sane_range(const shared_map& map) {
 }  // namespace
 
 // H22, TestMapMatchesRWMutex, TestConcurrentRange
-GO_TEST(shared_mutex, a_map_under_it_is_as_one_of_ones_own_and_ranges_see_what_stays) {
+GO_TEST(shared_mutex, a_map_under_it_matches_a_plain_map_and_ranges_see_stable_keys) {
   constexpr int writers = 4;
   shared_map map;
   for (int key = -stable_keys; key < 0; ++key) map.store(key, -key);

@@ -221,7 +221,7 @@ GO_TEST(long_lists, that_begin_with_empty_buffers_are_not_taken_for_the_end) {
 // ---- more bytes than a system call takes ----
 
 // Nothing is read into the room that there is not.
-GO_TEST(large_buffers, of_any_size_have_room_for_what_there_is) {
+GO_TEST(large_buffers, of_any_size_have_room_for_the_available_bytes) {
   const auto [a, b] = unix_stream::pair();
   const sley::os::pipe_ends p = sley::os::pipe();
   std::vector<char> room(100);

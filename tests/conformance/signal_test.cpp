@@ -100,7 +100,7 @@ GO_TEST(signal, sending_never_waits) {
   for (const auto& c : {full, none, live}) stop_notify(c);
 }
 
-GO_TEST(signal, stop_puts_back_what_was_before) {
+GO_TEST(signal, stop_restores_the_previous_handler) {
   ASSERT_EQ(handler_of(SIGUSR1), SIG_DFL);
   const auto old = std::signal(SIGUSR1, &count_signal);
   const chan<int> a(1), b(1);
@@ -339,7 +339,7 @@ GO_TEST(signal, ends_a_context) {
   EXPECT_TRUE(eventually([] { return handler_of(SIGUSR1) == SIG_DFL; }));
 }
 
-GO_TEST(signal, a_context_that_is_canceled_puts_back_what_was_before) {
+GO_TEST(signal, a_cancelled_context_restores_the_previous_handler) {
   const auto [ctx, cancel] = notify_context(sley::context::background(), SIGUSR1);
   EXPECT_NE(handler_of(SIGUSR1), SIG_DFL);
   cancel();

@@ -20,7 +20,7 @@ using sley_test::rounds;
 using namespace std::chrono_literals;
 
 // H15, TestWaitGroup: two groups as barriers, used again and again.
-GO_TEST(wait_group, two_groups_are_a_barrier_that_releases_nobody_early) {
+GO_TEST(wait_group, two_groups_are_a_barrier_that_releases_no_goroutine_early) {
   constexpr int goroutines = 16;
   sley::wait_group first;
   sley::wait_group second;
@@ -59,7 +59,7 @@ GO_TEST(wait_group, go_adds_runs_and_is_waited_for) {
   EXPECT_EQ(ran, 101);
 }
 
-GO_TEST(wait_group, what_a_function_holds_is_gone_when_wait_returns) {
+GO_TEST(wait_group, a_function_is_destroyed_before_wait_returns) {
   const int tries = rounds(1000);
   for (int i = 0; i < tries; ++i) {
     sley::wait_group group;
@@ -120,7 +120,7 @@ GO_TEST(wait_group, wait_racing_with_the_last_two_is_never_released_early) {
   }
 }
 
-GO_TEST(wait_group, releases_all_who_wait) {
+GO_TEST(wait_group, done_releases_every_waiter) {
   sley::wait_group group;
   group.add(1);
   std::atomic<int> released{0};
@@ -262,7 +262,7 @@ GO_TEST(mutex, works_with_the_standards_locks) {
   EXPECT_EQ(counter, 1000);
 }
 
-GO_TEST(mutex, may_be_destroyed_once_nobody_holds_it_or_waits_for_it) {
+GO_TEST(mutex, may_be_destroyed_once_it_has_no_owner_and_no_waiter) {
   for (int i = 0; i < rounds(2000); ++i) {
     auto m = std::make_unique<sley::mutex>();
     sley::wait_group group;

@@ -141,7 +141,7 @@ FOREIGN_TEST(system_calls, a_foreign_thread_sleeps_its_time_in_a_hail_of_signals
   }
 }
 
-GO_TEST(system_calls, signals_wake_no_one_who_waits_for_something_else) {
+GO_TEST(system_calls, a_signal_wakes_no_unrelated_wait) {
   const interruptions hail(1ms);
   const chan<int> there;
   const chan<int> back;

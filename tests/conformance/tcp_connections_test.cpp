@@ -112,7 +112,7 @@ GO_TEST(tcp, accept_survives_a_shortage_of_descriptors) {
 
 // ---- connecting ----
 
-GO_TEST(tcp, names_what_it_could_not_connect_to) {
+GO_TEST(tcp, names_the_address_it_could_not_connect_to) {
   tcp_listener listener = tcp_listener::listen("127.0.0.1:0");
   const std::string address = listener.local().to_string();
   listener.close();

@@ -180,7 +180,7 @@ GO_TEST(tcp, deadlines_may_be_set_by_many_at_once) {
 // ---- closing ----
 
 // G13, G14.
-GO_TEST(tcp, close_ends_those_who_wait) {
+GO_TEST(tcp, close_ends_every_wait) {
   const std::vector<std::byte> much(50'000'000);
   for (int i = 0; i < rounds(200); ++i) {
     tcp_pair c = connect_tcp();
@@ -202,7 +202,7 @@ GO_TEST(tcp, close_ends_those_who_wait) {
   }
 }
 
-GO_TEST(tcp, what_was_never_open_says_so) {
+GO_TEST(tcp, a_stream_that_was_never_open_is_an_error) {
   tcp_stream s;
   EXPECT_FALSE(s.is_open());
   EXPECT_EQ(s.native_handle(), -1);

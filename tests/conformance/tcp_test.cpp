@@ -74,7 +74,7 @@ GO_TEST(tcp, carries_bytes_both_ways) {
 }
 
 // G20.
-GO_TEST(tcp, reads_the_end_of_the_stream_after_what_was_written) {
+GO_TEST(tcp, reads_all_bytes_before_the_end_of_the_stream) {
   tcp_pair c = connect_tcp();
   c.client.write_all(bytes_of("last words"));
   c.client.close();
@@ -109,7 +109,7 @@ GO_TEST(tcp, never_misses_the_end_behind_the_data) {
   }
 }
 
-GO_TEST(tcp, a_reset_is_an_error_for_who_reads) {
+GO_TEST(tcp, a_reset_is_an_error_for_the_reader) {
   tcp_pair c = connect_tcp();
   wait_group group;
   group.go([&] { EXPECT_EQ(read_error(c.server), std::errc::connection_reset); });
@@ -120,7 +120,7 @@ GO_TEST(tcp, a_reset_is_an_error_for_who_reads) {
 }
 
 // G16. Writing to a peer that has gone is an error, not a signal.
-GO_TEST(tcp, writing_to_who_has_gone_is_an_error) {
+GO_TEST(tcp, a_write_to_a_closed_peer_is_an_error) {
   tcp_pair c = connect_tcp();
   c.server.close();
   std::error_code error;
@@ -262,7 +262,7 @@ std::vector<lengths> runs_in(const std::string& text, std::size_t letters) {
 
 // G3, G11. What a write_all has written when a deadline ends it stays together as well, and it says
 // how much that is. A writer's calls have small and capital letters in turn: each is a run.
-GO_TEST(tcp, what_is_written_until_deadlines_does_not_mix) {
+GO_TEST(tcp, writes_that_deadlines_cut_short_do_not_mix) {
   const tcp_pair c = connect_tcp();
   c.client.set_write_buffer(8 * 1024);
   constexpr std::size_t writers = 5, size = 20'000;

@@ -59,7 +59,7 @@ CHILD_MAIN(lowers_the_limit_too_far) {
   });
 }
 
-TEST(thread_limit, a_limit_below_what_is_in_use_is_fatal_at_once) {
+TEST(thread_limit, a_limit_below_the_threads_in_use_is_fatal_at_once) {
   expect_exhaustion(run_child("lowers_the_limit_too_far"), 20);
 }
 

@@ -32,7 +32,7 @@ using namespace std::chrono_literals;
 
 // --- which thread --------------------------------------------------------------------------------
 
-GO_TEST(thread_lock, a_locked_goroutine_stays_on_its_thread_whatever_it_waits_for) {
+GO_TEST(thread_lock, a_locked_goroutine_stays_on_its_thread_in_every_wait) {
   const strangers others;
   const os_thread_lock lock;
   const owner here;
@@ -137,7 +137,7 @@ GO_TEST(thread_lock, a_locked_goroutine_yields_and_sleeps_and_may_end_locked) {
 }
 
 // C1, TestYieldLockedProgress
-GO_TEST(thread_lock, a_locked_goroutine_that_only_yields_keeps_nobody_from_sending_to_it) {
+GO_TEST(thread_lock, a_locked_goroutine_that_only_yields_lets_others_send_to_it) {
   const chan<void> c;
   const chan<void> acknowledged;
   std::atomic<int> yields{0};

@@ -162,7 +162,7 @@ GO_TEST(ticker, after_misuse_that_throws_all_others_go_on) {
 }
 
 // I19, TestLongAdjustTimers: entries that sleepers leave in the heap cost later timers nothing.
-GO_TEST(ticker, many_sleepers_gone_by_do_not_slow_down_who_arms_timers) {
+GO_TEST(ticker, many_past_sleepers_do_not_slow_down_new_timers) {
   sley::wait_group sleepers;
   for (int i = 0; i < rounds(5000); ++i) sleepers.go([] { sleep_for(10us); });
   const auto start = steady_clock::now();

@@ -46,7 +46,7 @@ GO_TEST(timed_mutex, is_had_before_the_deadline_if_it_comes_free) {
 }
 
 // A goroutine that gives up as it would get the lock either has it or leaves it to the next.
-GO_TEST(timed_mutex, the_lock_is_not_lost_on_one_who_gives_up) {
+GO_TEST(timed_mutex, a_goroutine_that_gives_up_does_not_lose_the_lock) {
   for (int round = 0; round < rounds(300); ++round) {
     sley::mutex m;
     int held = 0;
@@ -100,7 +100,7 @@ GO_TEST(timed_mutex, a_storm_of_locks_with_and_without_deadlines_excludes) {
 }
 
 // H6 TestMutexFairness
-GO_TEST(timed_mutex, one_who_holds_it_nearly_always_does_not_starve_another) {
+GO_TEST(timed_mutex, a_goroutine_that_nearly_always_holds_it_starves_no_other) {
   sley::mutex m;
   std::atomic<bool> stop = false;
   sley::wait_group all;
@@ -124,7 +124,7 @@ GO_TEST(timed_mutex, one_who_holds_it_nearly_always_does_not_starve_another) {
 
 // In starvation the lock goes from hand to hand: each of many goroutines that hold it for a
 // while gets it.
-GO_TEST(timed_mutex, many_who_hold_it_for_long_get_it_in_turn) {
+GO_TEST(timed_mutex, goroutines_that_hold_it_for_long_get_it_in_turn) {
   constexpr int goroutines = 8;
   sley::mutex m;
   std::atomic<bool> stop = false;
@@ -152,7 +152,7 @@ GO_TEST(timed_mutex, many_who_hold_it_for_long_get_it_in_turn) {
 }
 
 // The last to hold it may destroy it, also if others gave up on it a moment before.
-GO_TEST(timed_mutex, may_be_destroyed_by_the_last_who_has_had_it) {
+GO_TEST(timed_mutex, may_be_destroyed_by_its_last_owner) {
   for (int round = 0; round < rounds(500); ++round) {
     struct shared {
       sley::mutex m;

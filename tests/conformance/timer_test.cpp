@@ -230,7 +230,7 @@ void race_two_timers(bool by_stop) {
 }  // namespace
 
 // I15, TestStopResult, TestResetResult
-GO_TEST(timer, what_stop_and_reset_return_is_true_in_a_race) {
+GO_TEST(timer, stop_and_reset_tell_the_truth_in_a_race) {
   const int racers = rounds(1000);
   for (const bool by_stop : {true, false}) {
     sley::wait_group group;

@@ -48,7 +48,7 @@ class restless {
 // Goroutines that a thread of the user starts are in the global queue. They come in at the rate of
 // goroutines that timers wake, and not one at each 61st turn. The last ones are excepted, because
 // they may be in the queue of a processor whose thread gets no CPU.
-GO_TEST(timers_and_queues, timers_that_are_always_due_let_in_those_who_wait_in_the_global_queue) {
+GO_TEST(timers_and_queues, timers_that_are_always_due_do_not_starve_the_global_queue) {
   restless others(many);
   std::atomic<int> begun = 0;
   long wakes_before = 0;
@@ -67,7 +67,7 @@ GO_TEST(timers_and_queues, timers_that_are_always_due_let_in_those_who_wait_in_t
 }
 
 // A goroutine that a slice's end stops is in the global queue, and its thread waits for it.
-GO_TEST(timers_and_queues, timers_that_are_always_due_let_those_who_compute_have_their_turns) {
+GO_TEST(timers_and_queues, timers_that_are_always_due_do_not_starve_computing_goroutines) {
   const restless others(many / 5);
   const int hogs = 4 * sley::runtime::max_procs();
   std::atomic<int> had_turns = 0;
@@ -112,7 +112,7 @@ GO_TEST(timers_and_queues, timers_fire_beside_a_queue_that_is_always_full) {
 
 // The number of waiting goroutines falls from very many to none. Memory that is prefetched may be
 // gone, or never have existed, as the stack of a goroutine that begins.
-GO_TEST(timers_and_queues, those_that_wake_among_very_many_are_as_they_were) {
+GO_TEST(timers_and_queues, a_goroutine_that_wakes_among_very_many_is_unchanged) {
   constexpr int count = under_sanitizer ? 6'000 : 12'000;
   std::atomic<int> right = 0;
   sley::wait_group group;

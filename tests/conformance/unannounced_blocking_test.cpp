@@ -73,7 +73,7 @@ GO_TEST(unannounced, sleeps_overlap) {
 }
 
 // The owner sleeps with the lock in hand, and another one gets the processor and wants it.
-GO_TEST(unannounced, who_waits_for_a_std_mutex_lets_its_owner_run) {
+GO_TEST(unannounced, a_goroutine_that_waits_for_a_std_mutex_lets_the_owner_run) {
   const processors one(1);
   constexpr int goroutines = 4;
   const int laps = rounds(20);
@@ -147,7 +147,7 @@ int look_up_localhost() {
 
 }  // namespace
 
-GO_TEST(unannounced, many_lookups_of_names_at_once_give_what_one_gives) {
+GO_TEST(unannounced, many_lookups_of_names_at_once_agree_with_a_single_one) {
   const int expected = look_up_localhost();
   sley::wait_group group;
   for (int i = 0; i < rounds(100); ++i) {

@@ -175,7 +175,7 @@ CHILD_MAIN(all_wait) {
   });
 }
 
-TEST_F(deadlock, shows_every_goroutine_and_what_it_waits_for) {
+TEST_F(deadlock, shows_every_goroutine_and_its_wait_reason) {
   const auto child = expect_deadlock("all_wait");
   expect_main(child, "chan receive");
   for (const auto& way : ways) {
@@ -371,7 +371,7 @@ CHILD_MAIN(threads_wait_as_well) {
   });
 }
 
-TEST_F(deadlock, is_found_whatever_was_before) {
+TEST_F(deadlock, is_found_after_any_earlier_work) {
   for (const char* name : {"deadlocks_in_the_second_run", "deadlocks_after_stopping_timers",
                            "deadlocks_after_threads_have_gone", "threads_wait_as_well"}) {
     expect_main(expect_deadlock(name), "chan receive");

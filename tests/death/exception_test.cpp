@@ -42,7 +42,7 @@ CHILD_MAIN(throws) {
 }
 
 // E7, TestPanicTraceback (for TestMainGoroutineID see conformance/run_test.cpp)
-TEST(uncaught_exception, prints_the_goroutine_its_name_and_what_and_aborts) {
+TEST(uncaught_exception, prints_the_goroutine_its_name_and_the_message_and_aborts) {
   const auto child = run_child("throws");
   EXPECT_EQ(child.signal, SIGABRT) << child;
   EXPECT_TRUE(mentions_a_goroutine_number(child.err)) << child;
@@ -82,7 +82,7 @@ CHILD_MAIN(throws_control_characters) {
   });
 }
 
-TEST(uncaught_exception, is_reported_in_one_line_whatever_it_says) {
+TEST(uncaught_exception, is_reported_in_one_line_with_any_message) {
   const auto child = run_child("throws_control_characters");
   EXPECT_NE(child.err.find(R"("a\x0ab\x1b[2J": std::runtime_error: c\x0asley: fatal\x1b[1m)"),
             std::string::npos)
@@ -175,13 +175,13 @@ class talkative final : public std::exception {
   }
 };
 
-CHILD_MAIN(throws_what_is_talkative) {
+CHILD_MAIN(throws_a_talkative_exception) {
   return wait_for_the_end([] { throw talkative(); });
 }
 
 // E10, TestPanicDeadlockGosched, TestPanicDeadlockSyscall, TestPanicLoop, TestPanicWhilePanicking
-TEST(uncaught_exception, may_use_the_library_when_it_is_asked_what_it_is) {
-  const auto child = run_child("throws_what_is_talkative");
+TEST(uncaught_exception, may_use_the_library_inside_what) {
+  const auto child = run_child("throws_a_talkative_exception");
   EXPECT_EQ(child.signal, SIGABRT) << child;
   EXPECT_NE(child.err.find("talkative-43"), std::string::npos) << child;
 }
@@ -199,13 +199,13 @@ class speechless final : public std::exception {
 
 }  // namespace
 
-CHILD_MAIN(throws_what_is_speechless) {
+CHILD_MAIN(throws_a_speechless_exception) {
   return wait_for_the_end([] { throw speechless(); });
 }
 
 // E10. What is known is said first.
-TEST(uncaught_exception, is_named_although_it_throws_when_it_is_asked_what_it_is) {
-  const auto child = run_child("throws_what_is_speechless");
+TEST(uncaught_exception, is_named_although_its_what_throws) {
+  const auto child = run_child("throws_a_speechless_exception");
   EXPECT_EQ(child.signal, SIGABRT) << child;
   EXPECT_TRUE(sley_test::contains_match(
       child.err, "^sley: uncaught exception in goroutine [0-9]+.*: .*speechless"))

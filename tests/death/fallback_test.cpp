@@ -151,7 +151,7 @@ CHILD_MAIN(is_refused_both) {
   return become_without({no_membarrier, no_cpu_clocks}, "works_beside_hogs_and_sleepers");
 }
 
-TEST(fallback, while_nothing_is_refused_hogs_and_sleepers_stall_nobody_and_nothing_is_said) {
+TEST(fallback, without_a_refusal_hogs_and_sleepers_stall_no_goroutine_and_nothing_is_printed) {
   const auto child = run_child("is_refused_nothing");
   if (child.status == skipped) GTEST_SKIP() << "seccomp is refused";
   EXPECT_EQ(child.status, 7) << child;
@@ -165,14 +165,14 @@ TEST(fallback, without_membarrier_both_sides_pay_for_the_barrier_and_one_line_sa
   sley_test::expect_one_line(child, "membarrier");
 }
 
-TEST(fallback, without_membarrier_hogs_and_sleepers_stall_nobody_either) {
+TEST(fallback, without_membarrier_hogs_and_sleepers_stall_no_goroutine) {
   const auto child = run_child("is_refused_membarrier");
   if (child.status == skipped) GTEST_SKIP() << "seccomp is refused";
   EXPECT_EQ(child.status, 7) << child;
   sley_test::expect_one_line(child, "membarrier");
 }
 
-TEST(fallback, without_the_cpu_clocks_of_threads_hogs_and_sleepers_stall_nobody_either) {
+TEST(fallback, without_the_cpu_clocks_of_threads_hogs_and_sleepers_stall_no_goroutine) {
   const auto child = run_child("is_refused_cpu_clocks");
   if (child.status == skipped) GTEST_SKIP() << "seccomp is refused";
   EXPECT_EQ(child.status, 7) << child;
@@ -180,7 +180,7 @@ TEST(fallback, without_the_cpu_clocks_of_threads_hogs_and_sleepers_stall_nobody_
   EXPECT_LE(occurrences(child.err, "\n"), 1) << child;
 }
 
-TEST(fallback, without_both_hogs_and_sleepers_stall_nobody_either) {
+TEST(fallback, without_both_hogs_and_sleepers_stall_no_goroutine) {
   const auto child = run_child("is_refused_both");
   if (child.status == skipped) GTEST_SKIP() << "seccomp is refused";
   EXPECT_EQ(child.status, 7) << child;

@@ -43,7 +43,7 @@ CHILD_MAIN(unlocks_beside_others) {
   });
 }
 
-TEST(fatal_error, ends_with_status_two_and_shows_who_did_it_and_all_others) {
+TEST(fatal_error, ends_with_status_two_and_shows_the_cause_and_all_other_goroutines) {
   const auto child = run_child("unlocks_beside_others");
   EXPECT_EQ(child.status, 2) << child;
   EXPECT_EQ(child.err.rfind("fatal error: ", 0), 0u) << "says first what happened: " << child;
@@ -100,7 +100,7 @@ CHILD_MAIN(many_unlock_at_once) {
   });
 }
 
-TEST(fatal_error, ends_the_process_whatever_the_others_do) {
+TEST(fatal_error, ends_the_process_beside_busy_threads) {
   for (int i = 0; i < rounds(5); ++i) {
     const auto child = run_child("unlocks_while_all_allocate");
     ASSERT_EQ(child.status, 2) << child;

@@ -93,7 +93,7 @@ CHILD_MAIN(is_refused_threads) {
   });
 }
 
-TEST(faults, without_more_threads_the_program_goes_on_with_those_it_has) {
+TEST(faults, without_more_threads_the_program_goes_on_with_its_present_ones) {
   // The leak checker of the address sanitizer makes a thread of its own.
   const auto child = run_child("is_refused_threads", {{"ASAN_OPTIONS", "detect_leaks=0"}});
   if (child.status == skipped) GTEST_SKIP() << "seccomp is refused";
@@ -150,7 +150,7 @@ CHILD_MAIN(computes_without_more_threads) {
 // A goroutine that was stopped in the middle of something may hold a lock that the making of a
 // thread needs. So it goes on whether a thread comes or not, even if a goroutine that needs the new
 // thread is first in line.
-TEST(faults, those_who_have_threads_of_their_own_take_turns_when_there_are_no_others) {
+TEST(faults, goroutines_with_their_own_threads_take_turns_without_other_threads) {
   const auto child =
       run_child("computes_without_more_threads", {{"ASAN_OPTIONS", "detect_leaks=0"}});
   if (child.status == skipped) GTEST_SKIP() << "seccomp is refused";

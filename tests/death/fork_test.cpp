@@ -223,7 +223,7 @@ CHILD_MAIN(forks_while_its_border_is_closed) {
   });
 }
 
-TEST(fork_rules, a_child_that_uses_the_library_is_told_so_whoever_was_at_work_at_the_fork) {
+TEST(fork_rules, a_child_of_a_fork_beside_a_closed_border_ends_with_the_same_error) {
   if (sley_test::under_tsan) GTEST_SKIP() << "it has its own rules for forks";
   const auto child = run_child("forks_while_its_border_is_closed");
   EXPECT_EQ(child.status, 7) << child;

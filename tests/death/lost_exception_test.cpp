@@ -143,7 +143,7 @@ CHILD_MAIN(loses_nothing) {
   });
 }
 
-TEST(lost_exception, is_not_what_was_asked_for_or_is_no_exception_of_a_call) {
+TEST(lost_exception, is_not_reported_for_a_requested_end_or_a_foreign_exception) {
   const auto child = run_child("loses_nothing");
   EXPECT_EQ(child.status, 0) << child;
   EXPECT_EQ(child.err, "") << child;

@@ -70,7 +70,7 @@ CHILD_MAIN(main_throws_below_a_noexcept_function) {
   const auto f = []() noexcept { return run_beside_an_object(throws_here); };
   return f();
 }
-CHILD_MAIN(main_throws_what_is_not_caught) {
+CHILD_MAIN(main_throws_an_uncaught_exception) {
   try {
     return run_beside_an_object(throws_here);
   } catch (const std::logic_error&) {
@@ -82,7 +82,7 @@ CHILD_MAIN(main_throws_what_is_not_caught) {
 
 TEST(main_exception, that_is_not_caught_is_reported_with_the_stack_of_the_throw) {
   for (const char* name : {"main_throws", "main_throws_on_this_thread", "main_throws_after_parking",
-                           "main_throws_in_a_thread", "main_throws_what_is_not_caught"}) {
+                           "main_throws_in_a_thread", "main_throws_an_uncaught_exception"}) {
     SCOPED_TRACE(name);
     expect_report(run_child(name), "throws_here");
   }
@@ -147,7 +147,7 @@ CHILD_MAIN(a_caller_catches_all) {
   }
   return 3;
 }
-CHILD_MAIN(a_caller_catches_what_was_rethrown) {
+CHILD_MAIN(a_caller_catches_a_rethrown_exception) {
   std::exception_ptr kept;
   try {
     run([&] {
@@ -166,7 +166,7 @@ CHILD_MAIN(a_caller_catches_what_was_rethrown) {
 
 TEST(main_exception, comes_out_of_run_where_a_caller_catches_it) {
   for (const char* name :
-       {"a_caller_catches", "a_caller_catches_all", "a_caller_catches_what_was_rethrown"}) {
+       {"a_caller_catches", "a_caller_catches_all", "a_caller_catches_a_rethrown_exception"}) {
     const auto child = run_child(name);
     EXPECT_EQ(child.status, 7) << name << ": " << child;
     EXPECT_EQ(child.err, "") << name << ": " << child;
@@ -199,7 +199,7 @@ CHILD_MAIN(main_exits) {
   });
 }
 
-TEST(main_exception, is_not_what_exit_is) {
+TEST(main_exception, is_not_reported_for_exit) {
   const auto child = run_child("main_exits");
   EXPECT_EQ(child.status, 7) << child;
   EXPECT_EQ(child.err, "") << child;

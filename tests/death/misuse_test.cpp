@@ -247,7 +247,7 @@ CHILD_MAIN(destroys_a_once_flag_that_is_waited_for) {
     return 4;
   });
 }
-TEST(misuse, destroying_what_is_waited_for_is_fatal_in_debug_builds) {
+TEST(misuse, destroying_an_object_with_waiters_is_fatal_in_debug_builds) {
   for (const auto& child :
        run_children({"destroys_a_semaphore_that_is_waited_for_with_a_deadline",
                      "destroys_a_latch_that_is_waited_for", "destroys_a_barrier_that_is_waited_for",

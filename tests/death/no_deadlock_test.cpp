@@ -86,7 +86,7 @@ CHILD_MAIN(waits_for_an_announced_block) {
     });
   });
 }
-CHILD_MAIN(waits_for_a_block_that_nobody_announced) {
+CHILD_MAIN(waits_for_an_unannounced_block) {
   return wait_for([](const chan<int>& c) {
     sley::go([c] {
       sleep_in_the_kernel(quiet);
@@ -217,7 +217,7 @@ TEST(no_deadlock, is_seen_where_something_still_can_run) {
                                     "waits_with_a_timeout",
                                     "waits_for_a_sleeper",
                                     "waits_for_an_announced_block",
-                                    "waits_for_a_block_that_nobody_announced",
+                                    "waits_for_an_unannounced_block",
                                     "waits_for_a_locked_block",
                                     "waits_for_a_computation",
                                     "waits_for_a_thread",

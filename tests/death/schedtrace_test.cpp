@@ -118,7 +118,7 @@ CHILD_MAIN(works_and_sleeps) {
   });
 }
 
-TEST(schedtrace, prints_a_line_of_gos_format_every_so_many_milliseconds) {
+TEST(schedtrace, prints_a_line_of_gos_format_at_each_interval) {
   const auto child = run_traced("works_and_sleeps", "", "4", of_work_and_sleep);
   EXPECT_EQ(child.status, 7) << child;
   const auto lines = lines_of(child.err);

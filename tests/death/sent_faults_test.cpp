@@ -187,7 +187,7 @@ TEST_F(sent_fault, is_handled_with_the_signals_of_its_mask_blocked) {
   EXPECT_EQ(run_child("handles_with_others_blocked").status, 7);
 }
 
-CHILD_MAIN(handles_with_all_there_is_to_know) {
+CHILD_MAIN(handles_with_all_details) {
   struct sigaction action = {};
   action.sa_sigaction = [](int signal, siginfo_t* info, void* context) {
     const bool is_right = signal == SIGSEGV && info->si_code == SI_QUEUE &&
@@ -204,8 +204,8 @@ CHILD_MAIN(handles_with_all_there_is_to_know) {
   });
 }
 
-TEST_F(sent_fault, brings_its_handler_what_was_sent) {
-  EXPECT_EQ(run_child("handles_with_all_there_is_to_know").status, 7);
+TEST_F(sent_fault, the_handler_gets_the_value_that_was_sent) {
+  EXPECT_EQ(run_child("handles_with_all_details").status, 7);
 }
 
 // --- ignored -------------------------------------------------------------------------------------

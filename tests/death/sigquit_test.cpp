@@ -124,7 +124,7 @@ TEST(sigquit, shows_every_goroutine_its_state_and_its_stack) {
   expect_frame(find(shown, "g-computing"), "spins_here", "sigquit_test.cpp");
 }
 
-TEST(sigquit, shows_frames_in_gos_layout_and_who_started_whom) {
+TEST(sigquit, shows_frames_in_gos_layout_and_every_creator) {
   const auto child = run_child("does_everything");
   const auto shown = goroutines_in(child.err);
   for (const auto& g : shown) {
@@ -283,7 +283,7 @@ CHILD_MAIN(quits_several_times_at_once) {
   });
 }
 
-TEST(sigquit, ends_the_process_whatever_it_does) {
+TEST(sigquit, ends_a_process_in_any_state) {
   for (const char* name :
        {"quits_itself", "quits_a_computing_one", "quits_while_all_sleep", "quits_after_the_run",
         "quits_on_its_thread", "quits_while_all_allocate", "quits_several_times_at_once"}) {

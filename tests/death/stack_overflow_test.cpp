@@ -117,7 +117,7 @@ CHILD_MAIN(recurses_after_parking) {
   });
 }
 
-TEST(stack_overflow, on_whatever_thread_is_reported) {
+TEST(stack_overflow, on_any_thread_is_reported) {
   if (under_sanitizer) GTEST_SKIP() << "the sanitizers report it themselves";
   expect_report(run_child("recurses_after_parking"), default_kib());
 }
@@ -208,7 +208,7 @@ CHILD_MAIN(reads_a_null_pointer) {
   return wait_for_the_end({}, [] { std::_Exit(read_null()); });
 }
 
-TEST(stack_overflow, is_not_what_a_null_pointer_is_reported_as) {
+TEST(stack_overflow, is_not_reported_for_a_null_pointer) {
   if (under_sanitizer) GTEST_SKIP() << "the sanitizers report it themselves";
   const auto child = run_child("reads_a_null_pointer");
   EXPECT_EQ(child.signal, SIGSEGV) << child;

@@ -274,7 +274,7 @@ GO_TEST(allocation_failures, of_timers) {
   });
 }
 
-GO_TEST(allocation_failures, of_what_goroutines_share) {
+GO_TEST(allocation_failures, of_memory_that_goroutines_share) {
   expect_survives_each_failure([] {
     sley::object_pool<std::string> pool([] { return std::make_unique<std::string>(long_text); });
     EXPECT_EQ(*pool.get(), long_text);

@@ -101,7 +101,7 @@ CHILD_MAIN(waits_for_a_foreign_descriptor_under_no_limit) {
   });
 }
 
-TEST(descriptor_limit, may_be_lowered_to_nothing_while_what_is_open_is_used) {
+TEST(descriptor_limit, may_be_lowered_to_zero_while_open_descriptors_are_used) {
   for (const char* name :
        {"lowers_its_limit_to_nothing", "waits_for_a_foreign_descriptor_under_no_limit"}) {
     const auto child = run_child(name);

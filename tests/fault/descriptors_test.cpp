@@ -180,7 +180,7 @@ void close_under_way(char letter, int times) {
 
 }  // namespace
 
-GO_TEST(descriptors, whose_numbers_are_used_again_get_nothing_of_their_predecessors) {
+GO_TEST(descriptors, with_reused_numbers_get_no_events_of_their_predecessors) {
   const auto before = open_descriptors();
   wait_group group;
   for (const char letter : {'a', 'b', 'c', 'd', 'e', 'f'}) {

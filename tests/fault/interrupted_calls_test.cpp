@@ -139,7 +139,7 @@ GO_TEST(interrupted_calls, of_a_copy_lose_and_repeat_nothing) {
 }
 
 // Every sleep in the kernel may end for no reason.
-GO_TEST(interrupted_calls, that_wait_wake_nobody_early) {
+GO_TEST(interrupted_calls, that_wait_wake_no_goroutine_early) {
   if (sley_test::under_tsan) GTEST_SKIP() << "the sanitizer sleeps with all signals blocked";
   const scripted_calls script(
       {{SYS_epoll_wait}, {SYS_ppoll}, {SYS_futex}}, [](const system_call& call) -> long {
@@ -229,7 +229,7 @@ long fail_after_some(const system_call& call) {
 
 }  // namespace
 
-GO_TEST(broken_connections, are_reported_once_with_what_was_written_before) {
+GO_TEST(broken_connections, are_reported_once_with_the_bytes_written_before) {
   const scripted_calls script({{SYS_sendto}, {SYS_sendmsg}}, &fail_after_some);
   if (!script.works()) GTEST_SKIP() << "seccomp is refused";
   for (const int number : {ECONNRESET, EPIPE, ETIMEDOUT, ENOBUFS, ENOMEM}) {
@@ -252,7 +252,7 @@ GO_TEST(broken_connections, are_reported_once_with_what_was_written_before) {
 }
 
 // A peer that sends single bytes, resets in the middle, and no SIGPIPE that would end us.
-GO_TEST(broken_connections, by_a_hostile_peer_end_nobody_else) {
+GO_TEST(broken_connections, by_a_hostile_peer_end_no_other_connection) {
   for (int i = 0; i < 20; ++i) {
     sley_test::tcp_pair c = connect_tcp();
     c.client.set_linger(0s);
@@ -282,7 +282,7 @@ std::atomic<std::size_t> accept_errors_left{0};
 
 }  // namespace
 
-GO_TEST(accept, goes_on_after_what_passes) {
+GO_TEST(accept, goes_on_after_a_transient_error) {
   const scripted_calls script({{SYS_accept4}}, [](const system_call& call) -> long {
     if (accept_errors_left == 0) return call.pass_on();
     return -accept_errors[--accept_errors_left];
@@ -295,7 +295,7 @@ GO_TEST(accept, goes_on_after_what_passes) {
   EXPECT_EQ(accept_errors_left, 0u);
 }
 
-GO_TEST(accept, reports_what_does_not_pass_and_works_after_it) {
+GO_TEST(accept, reports_a_lasting_error_and_works_after_it) {
   const scripted_calls script({{SYS_accept4}}, [](const system_call& call) -> long {
     return interruptions-- > 0 ? -EPERM : call.pass_on();
   });

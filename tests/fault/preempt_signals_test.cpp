@@ -43,7 +43,7 @@ std::int64_t compute_beside_a_sleeper(Work work) {
 
 }  // namespace
 
-GO_TEST(preemption, takes_a_signal_for_each_slice_of_those_who_call_nothing) {
+GO_TEST(preemption, takes_one_signal_a_slice_from_goroutines_that_only_compute) {
   const scripted_calls script({{SYS_tgkill, 2, ~0U, SIGURG}}, [](const system_call& call) -> long {
     ++signals;
     return call.pass_on();
@@ -54,7 +54,7 @@ GO_TEST(preemption, takes_a_signal_for_each_slice_of_those_who_call_nothing) {
   EXPECT_LE(signals, 3 * slices);
 }
 
-GO_TEST(preemption, happens_once_in_each_slice_of_those_who_call_the_library) {
+GO_TEST(preemption, happens_once_a_slice_in_goroutines_that_call_the_library) {
   const std::uint64_t before = read_stats().preemptions;
   const sley::chan<int> c(1);
   const std::int64_t slices = compute_beside_a_sleeper([c] {

@@ -155,7 +155,7 @@ CHILD_MAIN(lives_under_pressure) {
   });
 }
 
-TEST(memory_pressure, is_survived_by_those_who_need_less_at_once) {
+TEST(memory_pressure, is_survived_by_a_program_that_needs_less_at_once) {
   if (sley_test::under_sanitizer) GTEST_SKIP() << "sanitizers need memory of their own";
   const sley_test::cgroup cgroup(
       "memory", [](const std::string& path) { return limit_memory(path, 64 * mebibyte); });

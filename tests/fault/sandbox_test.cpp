@@ -113,7 +113,7 @@ CHILD_MAIN(forbids_membarrier_later) {
   });
 }
 
-TEST(sandbox, what_cannot_be_done_without_is_a_fatal_error_that_names_it) {
+TEST(sandbox, a_missing_necessity_is_a_fatal_error_that_names_it) {
   if (sley_test::under_sanitizer) GTEST_SKIP() << "sanitizers make threads of their own";
   for (const auto& [name, words] : {std::pair("starts_without_threads", "RLIMIT_NPROC"),
                                     {"starts_without_epoll", "epoll or eventfd is refused"},

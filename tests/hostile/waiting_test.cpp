@@ -121,7 +121,7 @@ CALLS(ticker, "ticker::ticker(duration d)", "ticker::reset(duration d)") {
   t.stop();
 }
 
-TEST(hostile_waiting, what_lasts_longest_has_not_ended) {
+TEST(hostile_waiting, the_longest_wait_has_not_ended) {
   sley::run([] {
     constexpr auto longest = std::chrono::nanoseconds::max();
     constexpr auto latest = sley::time_point::max();
@@ -140,7 +140,7 @@ TEST(hostile_waiting, what_lasts_longest_has_not_ended) {
   });
 }
 
-TEST(hostile_waiting, what_is_over_before_it_begins_has_ended) {
+TEST(hostile_waiting, a_wait_that_is_over_before_it_begins_has_ended) {
   sley::run([] {
     for (const auto d : {std::chrono::nanoseconds::min(), std::chrono::nanoseconds(-1)}) {
       sley::this_goroutine::sleep_for(d);

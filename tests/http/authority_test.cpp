@@ -116,12 +116,12 @@ void expect_refused_in_requests(const std::vector<std::string>& texts) {
 
 }  // namespace
 
-GO_TEST(authority, what_names_no_server_is_refused_in_every_place_of_a_request) {
+GO_TEST(authority, a_bad_authority_is_refused_in_every_place_of_a_request) {
   expect_refused_in_requests(no_authorities);
   expect_refused_in_requests(local_authorities);
 }
 
-GO_TEST(authority, what_names_no_server_is_no_url) {
+GO_TEST(authority, a_bad_authority_is_no_url) {
   for (const std::string& text : no_authorities) {
     EXPECT_FALSE(url::try_parse("http://" + text + "/")) << text;
     EXPECT_FALSE(url::try_parse("http://" + text)) << text;
@@ -130,7 +130,7 @@ GO_TEST(authority, what_names_no_server_is_no_url) {
   }
 }
 
-GO_TEST(authority, a_redirect_to_what_names_no_server_is_malformed) {
+GO_TEST(authority, a_redirect_to_a_bad_authority_is_malformed) {
   for (const char* text : {"a:b", ":80", "[::1", "a%zz", "user@a", "a:65536", "[v1.x]", "a\\b"}) {
     const scripted_server peer([&](int, const sley::net::tcp_stream& s) {
       read_head(s);
@@ -144,7 +144,7 @@ GO_TEST(authority, a_redirect_to_what_names_no_server_is_malformed) {
   }
 }
 
-GO_TEST(authority, what_names_a_server_is_taken_in_every_place) {
+GO_TEST(authority, a_good_authority_is_taken_in_every_place) {
   const running_server web(show_host);
   for (const std::string& text : good_authorities) {
     for (const std::string& bytes : {with_host(text), with_target("http://" + text + "/x"),
@@ -295,7 +295,7 @@ GO_TEST(authority, a_client_sends_no_host_that_names_no_server) {
   EXPECT_THROW(c.send(two), std::invalid_argument);
 }
 
-GO_TEST(authority, what_a_target_can_not_have_is_encoded_or_refused) {
+GO_TEST(authority, a_character_that_a_target_cannot_have_is_encoded_or_refused) {
   EXPECT_EQ(url::parse("http://a/\xc3\xa4?\xc3\xb6").target, "/%C3%A4?%C3%B6");
   EXPECT_EQ(url::parse("http://a/<\"|\\^`{}>").target, "/%3C%22%7C%5C%5E%60%7B%7D%3E");
   EXPECT_EQ(url::parse("http://a/%41?%").target, "/%41?%");

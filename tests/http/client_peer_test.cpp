@@ -93,7 +93,7 @@ GO_TEST(client_peer, refuses_malformed_heads) {
   }
 }
 
-GO_TEST(client_peer, refuses_answers_whose_end_is_not_clear) {
+GO_TEST(client_peer, refuses_answers_without_a_clear_end) {
   for (const char* rest : {
            "Content-Length : 1\r\n\r\nx",
            " X: a\r\nContent-Length: 1\r\n\r\nx",
@@ -180,7 +180,7 @@ scripted_server::script loses_the_second(std::atomic<int>& heads) {
 
 }  // namespace
 
-GO_TEST(client_peer, repeats_what_is_harmless_over_a_new_connection) {
+GO_TEST(client_peer, repeats_a_harmless_request_over_a_new_connection) {
   for (const std::string method : {"GET", "OPTIONS", "POST"}) {
     std::atomic<int> heads{0};
     const scripted_server peer(loses_the_second(heads));
@@ -193,7 +193,7 @@ GO_TEST(client_peer, repeats_what_is_harmless_over_a_new_connection) {
   }
 }
 
-GO_TEST(client_peer, does_not_repeat_what_may_do_harm) {
+GO_TEST(client_peer, does_not_repeat_a_request_that_may_do_harm) {
   std::atomic<int> heads{0};
   const scripted_server peer(loses_the_second(heads));
   client c;
@@ -254,7 +254,7 @@ GO_TEST(client_peer, gives_up_on_slow_servers) {
   test_ended.close();
 }
 
-GO_TEST(client_peer, sends_an_expected_body_if_nobody_answers) {
+GO_TEST(client_peer, sends_an_expected_body_without_an_answer) {
   const scripted_server peer([](int, const tcp_stream& s) {
     EXPECT_TRUE(has(read_head(s), "Expect: 100-continue\r\n"));
     EXPECT_EQ(read_exactly(s, 5), "hello");

@@ -82,7 +82,7 @@ GO_TEST(client, posts_and_sends_headers) {
   EXPECT_EQ(sent, "PURGE /\nHost: other\nUser-Agent: me\n\n");
 }
 
-GO_TEST(client, refuses_what_it_can_not_send) {
+GO_TEST(client, refuses_a_request_that_it_cannot_send) {
   client c;
   std::error_code error;
   for (const char* bad : {"no url", "http:///", "http://a b/", "http://a/b c", "http://a\r\nX:1/",
@@ -160,7 +160,7 @@ GO_TEST(client, sends_while_it_reads) {
   EXPECT_EQ(c.idle_connections(), 1U);
 }
 
-GO_TEST(client, hands_on_what_a_source_throws) {
+GO_TEST(client, hands_on_an_exception_of_a_source) {
   const running_server web(describe);
   client c;
   const auto fails = [](std::span<std::byte>) -> std::size_t { throw 42; };

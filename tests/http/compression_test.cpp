@@ -55,7 +55,7 @@ std::string url_of(const running_server& web) { return "http://" + web.address +
 
 // ---- which requests get it ----
 
-GO_TEST(compression, goes_to_those_who_prefer_it) {
+GO_TEST(compression, is_used_for_clients_that_prefer_it) {
   const running_server web(compressed(send_text));
   for (const char* wish : {"gzip", "GZip", "x-gzip", "deflate, gzip;q=0.5, br", "*", "gzip;q=0.001",
                            "identity;q=0.5, gzip;q=0.5", "gzip; Q=1.000", "identity;q=0, *"}) {
@@ -79,7 +79,7 @@ GO_TEST(compression, goes_to_those_who_prefer_it) {
   EXPECT_FALSE(is_packed(web.exchange("GET / HTTP/1.0\r\nAccept-Encoding: gzip\r\n\r\n")));
 }
 
-GO_TEST(compression, leaves_what_is_not_worth_it) {
+GO_TEST(compression, leaves_small_and_packed_bodies_alone) {
   EXPECT_TRUE(is_packed(answer_of(send_text)));
   const auto of_type = [](std::string_view type, std::size_t size = 4000) {
     return [=](request&, response& out) { out.send(200, type, text_of(size)); };
@@ -96,7 +96,7 @@ GO_TEST(compression, leaves_what_is_not_worth_it) {
   }
 }
 
-GO_TEST(compression, leaves_what_must_not_change) {
+GO_TEST(compression, leaves_bodies_that_must_not_change_alone) {
   const auto with = [](std::string_view name, std::string_view value, int status = 200) {
     return [=](request&, response& out) {
       out.headers().set(name, value);

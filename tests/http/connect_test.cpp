@@ -48,7 +48,7 @@ server_options quietly(std::function<connection_ptr(tcp_stream)> connect) {
 
 }  // namespace
 
-GO_TEST(server_connect, may_wait_for_what_comes_first) {
+GO_TEST(server_connect, may_wait_for_the_first_bytes) {
   const running_server web(sley_test::hello, {.connect = &after_preface});
   EXPECT_EQ(status_of(web.exchange("proxy\n" + get("/"))), 200);
 }

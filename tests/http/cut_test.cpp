@@ -70,7 +70,7 @@ GO_TEST(cut, with_chunks_their_end_is_missing) {
   EXPECT_FALSE(e.error);
 }
 
-GO_TEST(cut, a_server_that_closes_resets_what_is_under_way) {
+GO_TEST(cut, a_server_that_closes_resets_connections_under_way) {
   const sley::chan<void> begun;
   running_server web(
       [begun](request& in, response& out) {

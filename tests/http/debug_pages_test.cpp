@@ -58,7 +58,7 @@ TEST(debug_pages, answer_to_names_of_this_machine_only) {
   });
 }
 
-TEST(debug_pages, are_not_served_to_everybody) {
+TEST(debug_pages, are_served_on_loopback_addresses_only) {
   sley::run([] {
     for (const char* address : {"0.0.0.0:0", "[::]:0", ":0", "example.com:80", "10.0.0.1:80", ""}) {
       EXPECT_THROW(sley::debug::serve(address), std::invalid_argument) << address;

@@ -93,7 +93,7 @@ GO_TEST(decompression, undoes_chunks_of_a_byte) {
   EXPECT_EQ(c.get(peer.url).read_all(), hello);
 }
 
-GO_TEST(decompression, reads_what_several_streams_make_and_nothing_at_all) {
+GO_TEST(decompression, reads_several_streams_and_an_empty_one) {
   const auto two = gives(packed + packed);
   const auto none = gives("");
   client c;
@@ -142,7 +142,7 @@ GO_TEST(decompression, leaves_other_codings) {
   }
 }
 
-GO_TEST(decompression, sees_what_is_no_gzip_and_what_ends_too_soon) {
+GO_TEST(decompression, reports_a_malformed_or_truncated_stream) {
   EXPECT_EQ(error_for("hello"), errc::malformed);
   EXPECT_EQ(error_for(packed + "hello"), errc::malformed);
   std::string wrong_sum = packed;

@@ -127,7 +127,7 @@ GO_TEST(files, without_descriptors_a_file_is_not_missing) {
   EXPECT_EQ(ask("/a.txt"), 200);
 }
 
-GO_TEST(files, what_may_not_be_read_is_forbidden) {
+GO_TEST(files, an_unreadable_file_is_forbidden) {
   const folders f;
   f.write("root/private.txt", "private");
   f.write("root/sub/private.js", "plain");
@@ -253,7 +253,7 @@ GO_TEST(files, ranges) {
   EXPECT_EQ(status_of(ask("bytes=0-1", "If-Range: Sun, 06 Nov 1994 08:49:37 GMT\r\n")), 200);
 }
 
-GO_TEST(files, packed_ones_for_who_takes_them) {
+GO_TEST(files, a_packed_file_goes_to_clients_that_accept_it) {
   const folders f;
   file_options options;
   options.precompressed = true;

@@ -104,7 +104,7 @@ GO_TEST(kept_memory, of_requests_and_answers_little_is_kept) {
   }
 }
 
-GO_TEST(kept_memory, a_websocket_lets_go_of_what_it_has_read) {
+GO_TEST(kept_memory, a_websocket_lets_go_of_messages_it_has_read) {
   const running_server web([](request& in, response& out) {
     auto ws = sley::http::websocket::accept(in, out);
     while (const auto m = ws.read()) ws.write_text("ok");

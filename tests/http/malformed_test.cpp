@@ -165,7 +165,7 @@ GO_TEST(malformed, chunk_headers_and_trailers_have_an_end) {
   EXPECT_EQ(status_of(web.exchange(post("Transfer-Encoding: chunked\r\n", long_trailer))), 400);
 }
 
-GO_TEST(malformed, what_is_merely_unusual_is_taken) {
+GO_TEST(malformed, an_unusual_but_valid_request_is_taken) {
   const running_server web(echo);
   for (const std::string& bytes : {
            "\r\n\r\n" + get("/x"),

@@ -199,7 +199,7 @@ class account {
 
 }  // namespace
 
-GO_TEST(progress, an_answer_that_nobody_takes_is_cut_and_told) {
+GO_TEST(progress, an_answer_that_the_client_does_not_read_is_cut_and_logged) {
   account told;
   const running_server web(
       [](request& in, response& out) {
@@ -226,7 +226,7 @@ GO_TEST(progress, an_answer_that_nobody_takes_is_cut_and_told) {
   }
 }
 
-GO_TEST(progress, the_log_counts_what_was_sent) {
+GO_TEST(progress, the_log_counts_the_bytes_sent) {
   account told;
   const running_server web(
       [](request& in, response& out) {

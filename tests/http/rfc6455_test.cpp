@@ -78,7 +78,7 @@ GO_TEST(rfc6455, a_handshake_has_no_body) {
 }
 
 // With what the client needs to try again (RFC 9110, 7.8 and 15.5.22).
-GO_TEST(rfc6455, what_asks_for_no_websocket_is_told_of_it) {
+GO_TEST(rfc6455, a_request_without_a_handshake_gets_426_with_the_required_fields) {
   const asked ask;
   for (const std::string& lines :
        {""s, upgrade + version + key, connection + version + key,

@@ -107,7 +107,7 @@ GO_TEST(rfc9110, head_has_the_header_of_get_and_no_body) {
   EXPECT_EQ(body_of(head), "");
 }
 
-GO_TEST(rfc9110, a_file_says_what_may_be_done_with_it) {
+GO_TEST(rfc9110, a_put_to_a_file_is_told_the_allowed_methods) {
   const ten_bytes files;
   const running_server web(sley::http::file_server(files.path()));
   const std::string answer = web.exchange("PUT /ten.txt HTTP/1.1\r\nHost: a\r\n\r\n");
@@ -216,7 +216,7 @@ GO_TEST(rfc9110, a_part_has_the_fields_of_the_whole) {
   EXPECT_EQ(body_of(answer), "12");
 }
 
-GO_TEST(rfc9110, if_range_holds_for_what_is_exactly_the_same) {
+GO_TEST(rfc9110, if_range_holds_for_an_exact_match) {
   const ten_bytes files;
   const running_server web(sley::http::file_server(files.path()));
   const auto ask = [&](const std::string& condition) {

@@ -88,7 +88,7 @@ GO_TEST(rfc9110, answers_have_a_date_of_the_fixed_form) {
   EXPECT_TRUE(has(answer_of(sley_test::hello, "nonsense\r\n\r\n"), "\r\nDate: "));
 }
 
-GO_TEST(rfc9110, what_frames_or_routes_a_message_is_no_trailer) {
+GO_TEST(rfc9110, a_field_that_frames_or_routes_a_message_is_no_trailer) {
   for (const char* name : {"Content-Length", "Transfer-Encoding", "Host", "Authorization",
                            "Content-Type", "Content-Encoding", "Trailer", "Set-Cookie", "te"}) {
     const std::string answer = answer_of([&](request&, response& out) {
@@ -189,7 +189,7 @@ GO_TEST(rfc9110, an_answer_has_one_content_length) {
   EXPECT_EQ(count_of(answer, "Content-Length: "), 1) << answer;
 }
 
-GO_TEST(rfc9110, the_length_of_a_body_is_what_was_sent) {
+GO_TEST(rfc9110, a_body_of_another_length_than_declared_is_an_error) {
   const auto sends = [](std::uint64_t length) {
     return answer_of([=](request&, response& out) {
       out.headers().set("Content-Length", length);
@@ -223,7 +223,7 @@ GO_TEST(rfc9110, a_client_sends_no_body_with_trace) {
   EXPECT_TRUE(request_of({.method = "TRACE", .url = "/"}).starts_with("TRACE / HTTP/1.1\r\n"));
 }
 
-GO_TEST(rfc9110, an_answer_of_405_says_what_is_allowed) {
+GO_TEST(rfc9110, an_answer_of_405_names_the_allowed_methods) {
   sley::http::router routes;
   routes.get("/", sley_test::hello);
   const std::string refused = answer_of(routes, "PUT / HTTP/1.1\r\nHost: a\r\n\r\n");

@@ -101,7 +101,7 @@ GO_TEST(router, knows_methods) {
   EXPECT_EQ(ask(web, "CONNECT", "host:80"), "404");
 }
 
-GO_TEST(router, refuses_what_it_could_not_tell_apart) {
+GO_TEST(router, refuses_ambiguous_patterns) {
   EXPECT_TRUE(has(conflict("GET", "/a", "GET", "/a"), "\"GET /a\""));
   EXPECT_TRUE(has(conflict("GET", "/{a}/x", "GET", "/y/{b}"), "\"GET /{a}/x\""));
   EXPECT_TRUE(has(conflict("GET", "/{a}", "GET", "/{b}"), "\"GET /{b}\""));

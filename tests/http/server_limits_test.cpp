@@ -111,7 +111,7 @@ GO_TEST(server_limits, ends_slow_bodies) {
   EXPECT_EQ(status_of(read_to_end(s)), 408);
 }
 
-GO_TEST(server_limits, ends_writing_to_who_does_not_read) {
+GO_TEST(server_limits, ends_a_write_to_a_client_that_does_not_read) {
   std::atomic<bool> has_failed{false};
   const running_server web(
       [&](request&, response& out) {
@@ -143,7 +143,7 @@ GO_TEST(server_limits, takes_no_more_connections_than_it_may) {
 
 // ---- handlers that go wrong ----
 
-GO_TEST(server_limits, survives_what_handlers_throw) {
+GO_TEST(server_limits, survives_an_exception_of_a_handler) {
   std::mutex lock;
   std::vector<std::string> errors;
   server_options options;

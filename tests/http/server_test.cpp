@@ -231,7 +231,7 @@ GO_TEST(server, asks_for_the_body_when_it_is_read) {
   EXPECT_TRUE(has(answer, "Connection: close\r\n")) << answer;
 }
 
-GO_TEST(server, skips_what_a_handler_has_not_read) {
+GO_TEST(server, skips_the_rest_of_a_body_that_the_handler_leaves) {
   const running_server web(hello);
   const std::string body(100'000, 'x');
   const std::string answers =

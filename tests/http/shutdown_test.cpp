@@ -80,7 +80,7 @@ GO_TEST(shutdown, answers_keep_alive_clients_to_the_end) {
   EXPECT_LE(lost, clients * rounds / 20);
 }
 
-GO_TEST(shutdown, an_idle_connection_answers_what_has_come) {
+GO_TEST(shutdown, an_idle_connection_answers_a_request_that_has_come) {
   running_server web(sley_test::hello);
   const tcp_stream s = web.connect();
   EXPECT_TRUE(has(ask(s), "hello"));

@@ -113,7 +113,7 @@ GO_TEST(websocket, shakes_hands) {
   EXPECT_EQ(code_of(receive(s)), 1001);  // the handler is done
 }
 
-GO_TEST(websocket, refuses_what_is_no_handshake) {
+GO_TEST(websocket, refuses_a_malformed_handshake) {
   const running_server web(echo);
   const std::string good(upgrade);
   const auto without = [&](std::string_view line) {

@@ -94,7 +94,7 @@ GO_TEST(wire_limits, small_chunks_within_the_limit_are_taken) {
 }
 
 // Bodies of a length are skipped up to 256 KiB; chunks as well, with the connection kept.
-GO_TEST(wire_limits, what_is_small_is_skipped) {
+GO_TEST(wire_limits, a_small_body_is_skipped) {
   const running_server web(sley_test::hello);
   const std::string some = chunk_with_extension(60'000) + chunk_with_extension(60'000);
   const std::string answers = web.exchange(post(chunked, some + "0\r\n\r\n") + get("/"));

@@ -144,9 +144,9 @@ struct a_queue_is_empty_after_the_close
 
 // CH-4. A thread that finds the channel closed without the lock sees all that was done before the
 // close.
-struct who_sees_it_closed_sees_what_was_before
-    : model::goroutine_suite<who_sees_it_closed_sees_what_was_before, 2> {
-  static constexpr const char* name = "who_sees_it_closed_sees_what_was_before";
+struct a_closed_channel_shows_the_closers_writes
+    : model::goroutine_suite<a_closed_channel_shows_the_closers_writes, 2> {
+  static constexpr const char* name = "a_closed_channel_shows_the_closers_writes";
   static constexpr int bound = 3;
 
   chan_ref c;
@@ -174,7 +174,7 @@ int main(int argc, char** argv) {
                        model::scenario_of<two_references_of_one>(),
                        model::scenario_of<empty_and_open_are_of_one_moment>(),
                        model::scenario_of<a_queue_is_empty_after_the_close>(),
-                       model::scenario_of<who_sees_it_closed_sees_what_was_before>()},
+                       model::scenario_of<a_closed_channel_shows_the_closers_writes>()},
                       {{"RF-1", the_last_handle_frees_it::name},
                        {"RF-1@drop", the_last_handle_frees_it::name},
                        {"RF-1@drop_not_last", two_references_of_one::name},
@@ -182,8 +182,8 @@ int main(int argc, char** argv) {
                        {"CH-4@popped", empty_and_open_are_of_one_moment::name},
                        {"CH-4@is_empty", a_queue_is_empty_after_the_close::name},
                        {"CH-4@remove", a_queue_is_empty_after_the_close::name},
-                       {"CH-4@close", who_sees_it_closed_sees_what_was_before::name},
-                       {"CH-4@closed", who_sees_it_closed_sees_what_was_before::name},
+                       {"CH-4@close", a_closed_channel_shows_the_closers_writes::name},
+                       {"CH-4@closed", a_closed_channel_shows_the_closers_writes::name},
                        {"CH-4@has_values", empty_and_open_are_of_one_moment::name}})
       .run(argc, argv);
 }

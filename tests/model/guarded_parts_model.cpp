@@ -19,8 +19,8 @@ using queue = parts::global_queue<element, &element::next>;
 
 // One thread brings two elements at once, and another thread brings one. A third takes a share and
 // then the rest.
-struct what_is_queued_is_taken_once : model::locking_suite<what_is_queued_is_taken_once, 3> {
-  static constexpr const char* name = "what_is_queued_is_taken_once";
+struct a_queued_element_is_taken_once : model::locking_suite<a_queued_element_is_taken_once, 3> {
+  static constexpr const char* name = "a_queued_element_is_taken_once";
 
   queue all;
   element elements[3];
@@ -174,11 +174,11 @@ struct a_stack_has_one_owner : model::locking_suite<a_stack_has_one_owner, 3> {
 
 int main(int argc, char** argv) {
   return model::model("guarded_parts",
-                      {model::scenario_of<what_is_queued_is_taken_once>(),
+                      {model::scenario_of<a_queued_element_is_taken_once>(),
                        model::scenario_of<an_empty_queue_has_nothing>(),
                        model::scenario_of<memory_is_given_out_once>(),
                        model::scenario_of<a_stack_has_one_owner>()},
-                      {{"LK-1", what_is_queued_is_taken_once::name},
+                      {{"LK-1", a_queued_element_is_taken_once::name},
                        {"WG-1", an_empty_queue_has_nothing::name}})
       .run(argc, argv);
 }

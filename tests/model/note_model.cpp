@@ -9,8 +9,8 @@ using namespace sley;
 namespace {
 
 // Two notes, so that each thread sleeps once.
-struct a_wake_hands_over_what_was_done : model::suite<a_wake_hands_over_what_was_done, 2> {
-  static constexpr const char* name = "a_wake_hands_over_what_was_done";
+struct a_wake_hands_over_the_wakers_writes : model::suite<a_wake_hands_over_the_wakers_writes, 2> {
+  static constexpr const char* name = "a_wake_hands_over_the_wakers_writes";
   static constexpr int bound = 6;
 
   parts::note there;
@@ -127,7 +127,7 @@ struct a_nudge_is_no_wake : model::suite<a_nudge_is_no_wake, 3> {
 
 int main(int argc, char** argv) {
   return model::model("note",
-                      {model::scenario_of<a_wake_hands_over_what_was_done>(),
+                      {model::scenario_of<a_wake_hands_over_the_wakers_writes>(),
                        model::scenario_of<a_note_is_used_again>(),
                        model::scenario_of<a_deadline_loses_no_wake>(),
                        model::scenario_of<a_restart_loses_no_wake>(),

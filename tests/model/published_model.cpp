@@ -12,8 +12,8 @@ using namespace sley;
 namespace {
 
 // A value that is read is complete, and so are all values that were published before it.
-struct what_is_published_is_complete : model::suite<what_is_published_is_complete, 2> {
-  static constexpr const char* name = "what_is_published_is_complete";
+struct a_published_record_is_complete : model::suite<a_published_record_is_complete, 2> {
+  static constexpr const char* name = "a_published_record_is_complete";
   static constexpr int bound = 3;
 
   detail::plain<int> things[2];
@@ -55,8 +55,8 @@ struct record {
 
 // Two records are added; a claim sees to it that they are added one at a time. A walker meets
 // complete records, the newest first.
-struct who_walks_meets_complete_records : model::suite<who_walks_meets_complete_records, 3> {
-  static constexpr const char* name = "who_walks_meets_complete_records";
+struct a_walk_meets_complete_records_only : model::suite<a_walk_meets_complete_records_only, 3> {
+  static constexpr const char* name = "a_walk_meets_complete_records_only";
 
   record records[2];
   parts::registry<record, &record::next> all;
@@ -137,9 +137,9 @@ struct each_bit_is_taken_once : model::suite<each_bit_is_taken_once, 4> {
 
 int main(int argc, char** argv) {
   return model::model("published",
-                      {model::scenario_of<what_is_published_is_complete>(),
+                      {model::scenario_of<a_published_record_is_complete>(),
                        model::scenario_of<the_first_stays>(),
-                       model::scenario_of<who_walks_meets_complete_records>(),
+                       model::scenario_of<a_walk_meets_complete_records_only>(),
                        model::scenario_of<one_at_a_time_has_it>(),
                        model::scenario_of<each_bit_is_taken_once>()},
                       {{"PB-1"},

@@ -214,8 +214,9 @@ struct submit_races_with_going_idle : gate_suite<submit_races_with_going_idle, 2
 
 // WG-2. The second submission relies on the searcher that there is, or that the first one woke;
 // when that one finds the first goroutine, it must wake another for the second.
-struct who_finds_work_wakes_the_next : gate_suite<who_finds_work_wakes_the_next, 3, 2> {
-  static constexpr const char* name = "who_finds_work_wakes_the_next";
+struct a_machine_that_finds_work_wakes_the_next
+    : gate_suite<a_machine_that_finds_work_wakes_the_next, 3, 2> {
+  static constexpr const char* name = "a_machine_that_finds_work_wakes_the_next";
   static constexpr int random_schedules = 200'000;
 
   void before() { start(3, 1); }
@@ -413,7 +414,7 @@ struct work_comes_while_there_is_a_reserve : gate_suite<work_comes_while_there_i
 int main(int argc, char** argv) {
   return model::model("wake_gate",
                       {model::scenario_of<submit_races_with_going_idle>(),
-                       model::scenario_of<who_finds_work_wakes_the_next>(),
+                       model::scenario_of<a_machine_that_finds_work_wakes_the_next>(),
                        model::scenario_of<a_claim_that_fails_is_not_forgotten>(),
                        model::scenario_of<work_comes_while_halted>(),
                        model::scenario_of<known_work_is_taken_and_more_comes>(),
@@ -428,7 +429,7 @@ int main(int argc, char** argv) {
                        {"WG-1 settle after a halt", work_comes_while_halted::name},
                        {"WG-1 settle beside work", known_work_is_taken_and_more_comes::name},
                        {"WG-3 settle after the release", work_comes_while_there_is_a_reserve::name},
-                       {"WG-2 wake the next", who_finds_work_wakes_the_next::name},
+                       {"WG-2 wake the next", a_machine_that_finds_work_wakes_the_next::name},
                        {"WG-2 claim again", a_claim_that_fails_is_not_forgotten::name},
                        {"TH-1", a_thread_that_comes_finds_it::name},
                        {"TH-1@leave_idle", a_thread_that_comes_finds_it::name},

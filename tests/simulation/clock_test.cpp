@@ -60,7 +60,7 @@ void check_passed(steady_clock::time_point start, std::chrono::nanoseconds d,
 }
 
 // K1, TestNow, TestMonotonicClock
-TEST(clock, stands_while_somebody_can_run) {
+TEST(clock, stands_while_a_goroutine_can_run) {
   expect_clean([] {
     const auto start = steady_clock::now();
     sley::wait_group all;
@@ -162,7 +162,7 @@ TEST(clock, no_timer_fires_when_the_function_has_returned) {
 }
 
 // K5, TestTimerRunsImmediately, ...RanInPast, AfterFuncRunsImmediately, ResetZeroDoNotHang
-TEST(clock, zero_timers_are_due_without_anybody_waiting_for_the_clock) {
+TEST(clock, zero_timers_are_due_without_a_wait_for_the_clock) {
   expect_clean([] {
     const auto start = steady_clock::now();
     for (const auto d : {0h, -1h}) {
@@ -224,7 +224,7 @@ TEST(clock, goes_on_while_goroutines_wait_for_each_other) {
 }
 
 // Go's clock would stand: there a mutex is not of the bubble.
-TEST(clock, goes_on_while_somebody_waits_for_a_lock) {
+TEST(clock, goes_on_while_a_goroutine_waits_for_a_lock) {
   expect_clean([] {
     const auto start = steady_clock::now();
     sley::mutex m;

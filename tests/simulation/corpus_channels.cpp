@@ -53,7 +53,7 @@ void closed_by_the_receiver() {
 
 // The asker has stopped waiting, and the answer finds no receiver.
 template <bool IsFixed>
-void answer_to_nobody() {
+void answer_without_a_receiver() {
   const sley::chan<int> answer(IsFixed ? 1 : 0);
   sley::go([=] { answer.send(1); });
   sley::select(sley::on_receive(answer, [](std::optional<int>) {}), sley::otherwise([] {}));
@@ -265,7 +265,8 @@ constexpr program programs[] = {
     {"double_close", failure::exception, double_close<false>, double_close<true>},
     {"closed_by_the_receiver", failure::exception, closed_by_the_receiver<false>,
      closed_by_the_receiver<true>},
-    {"answer_to_nobody", failure::leak, answer_to_nobody<false>, answer_to_nobody<true>},
+    {"answer_without_a_receiver", failure::leak, answer_without_a_receiver<false>,
+     answer_without_a_receiver<true>},
     {"stop_unheard", failure::leak, stop_unheard<false>, stop_unheard<true>},
     {"stopped_with_work_left", failure::check, stopped_with_work_left<false>,
      stopped_with_work_left<true>},

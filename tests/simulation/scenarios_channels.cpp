@@ -55,7 +55,7 @@ void many_to_many(std::size_t capacity) {
 void unbuffered() { many_to_many(0); }
 void buffered() { many_to_many(2); }
 
-void close_wakes_everybody() {
+void close_wakes_every_receiver() {
   const sley::chan<int> c;
   sley::wait_group all;
   int refused = 0;
@@ -228,7 +228,7 @@ void functions_run_once_or_are_stopped() {
 constexpr scenario scenarios[] = {
     {"unbuffered", unbuffered},
     {"buffered", buffered},
-    {"close_wakes_everybody", close_wakes_everybody},
+    {"close_wakes_every_receiver", close_wakes_every_receiver},
     {"values_that_only_move", values_that_only_move},
     {"tries_with_deadlines", tries_with_deadlines},
     {"selects_that_meet", selects_that_meet},

@@ -260,7 +260,7 @@ void overflow_a_stack(random_source& random) {
 
 // Sends signals one after the other, so that none is taken for two. Each channel that wants the
 // signal gets it.
-void signal_everybody(random_source& random) {
+void signal_every_channel(random_source& random) {
   static sley::mutex one_at_a_time;
   const std::lock_guard guard(one_at_a_time);
   const int signal = random.one_in(2) ? SIGUSR1 : SIGUSR2;
@@ -311,5 +311,5 @@ SOAK_LAP(system_threads) { trade_with_threads(random); }
 SOAK_LAP(system_everything) { use_everything_anywhere(random); }
 SOAK_LAP(system_processes) { run_processes(random); }
 SOAK_LAP(system_overflow) { overflow_a_stack(random); }
-SOAK_LAP(system_signals) { signal_everybody(random); }
+SOAK_LAP(system_signals) { signal_every_channel(random); }
 SOAK_LAP(system_interrupts) { be_interrupted(random); }

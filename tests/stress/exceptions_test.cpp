@@ -271,7 +271,7 @@ GO_TEST(exceptions, one_may_be_handled_by_many_goroutines_at_once) {
 }
 
 // exit() from inside handlers and while others unwind.
-GO_TEST(exceptions, exit_in_the_middle_of_handlers_disturbs_nobody) {
+GO_TEST(exceptions, exit_inside_handlers_disturbs_no_other_goroutine) {
   sley::wait_group group;
   std::atomic<int> ended{0};
   for (int g = 0; g < rounds(1000); ++g) {

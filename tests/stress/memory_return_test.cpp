@@ -177,7 +177,7 @@ CHILD_MAIN(parks_in_sends) {
 
 // All at the same time, because each takes some seconds. That with sends answers A10,
 // TestShrinkStackDuringBlockedSend.
-TEST(memory_return, what_parked_and_ended_goroutines_do_not_need_is_given_back) {
+TEST(memory_return, the_spare_memory_of_parked_and_ended_goroutines_is_given_back) {
   const auto ends = sley_test::run_children(
       {"parks_and_ends", "parks_and_is_wholly_idle", "parks_in_sends"}, sley_test::patience);
   for (const auto& child : ends) {

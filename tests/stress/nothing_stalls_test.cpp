@@ -261,7 +261,7 @@ GO_TEST(nothing_stalls, with_one_processor_ticks_are_late_by_three_slices_and_sh
   expect_equal_shares(everything.all());
 }
 
-GO_TEST(nothing_stalls, with_several_processors_everybody_gets_on) {
+GO_TEST(nothing_stalls, with_several_processors_every_goroutine_gets_on) {
   if (max_procs() == 1) GTEST_SKIP() << "for several processors";
   const sley_test::machine_load machine;
   load everything;

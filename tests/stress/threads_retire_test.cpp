@@ -152,7 +152,7 @@ CHILD_MAIN(waits_on_locked_threads) {
 }
 
 // All at the same time, because each takes some seconds.
-TEST(threads_retire, when_nobody_has_needed_them_for_a_while_and_the_runtime_works_on) {
+TEST(threads_retire, after_a_while_without_use_and_the_runtime_works_on) {
   const std::vector<std::string> names = {
       "sleeps_after_blocking_calls", "is_busy_after_blocking_calls", "waits_on_locked_threads"};
   const auto children = sley_test::run_children(names);

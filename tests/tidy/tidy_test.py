@@ -247,6 +247,26 @@ class Prose(TreeCase):
                             "// a lock for the list, for its owner alone\n"}))
 
 
+class TestNames(TreeCase):
+    def test_a_name_that_hides_its_subject(self):
+        text = ("TEST(chan, who_waits_is_woken) {}\nGO_TEST(os, closing_ends_those_who_read) {}\n"
+                "TEST_F(nobody_polls, a_wait) {}\nTEST_P(queue, what_is_ready_is_found) {}\n"
+                "TEST(pool,\n  keeps_only_so_many) {}\nCHILD_MAIN(kills_somebody) {\n"
+                "SOAK_LAP(tells_everybody) {}\nstruct who_sees : model::suite<who_sees, 2> {\n"
+                "TEST(mutex, one_who_holds_it) {}\nTEST(copy, what_closes_ends) {}\n")
+        self.assertEqual([f"tests/unit/a_test.cpp:{line}" for line in [*range(1, 6), *range(7, 12)]],
+                         self.run_check(tidy.check_test_names, {"tests/unit/a_test.cpp": text}))
+        self.assertIn("'so_many' in keeps_only_so_many: name the subject",
+                      [f.message for f in self.found])
+
+    def test_names_that_are_claims(self):
+        self.assertEqual([], self.run_check(tidy.check_test_names, {
+            "tests/unit/a_test.cpp": "TEST(chan, close_wakes_every_receiver) {}\n"
+                                     "TEST(the_heap, whole_and_hers) {}\n// TEST(a, who_waits)\n"
+                                     "TEST(run, returns_what_main_returned) {}\nint nobody;\n",
+            "src/parts/a.hpp": "TEST(chan, who_waits) {}\n"}))
+
+
 class Sizes(TreeCase):
     def test_columns_are_characters(self):
         self.assertEqual(["src/base/a.hpp:2"], self.run_check(tidy.check_columns, {

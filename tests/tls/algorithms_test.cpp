@@ -91,7 +91,7 @@ GO_TEST(tls_algorithms, groups_that_cost_much_are_refused_by_both_sides) {
 }
 
 // The server asks for another key share (HelloRetryRequest), once.
-GO_TEST(tls_algorithms, a_client_whose_first_group_is_refused_tries_another) {
+GO_TEST(tls_algorithms, a_client_tries_another_group_after_a_refusal) {
   for (const char* list : {"ffdhe8192:X25519", "P-521:P-256", "X448:ffdhe2048:P-384"}) {
     EXPECT_TRUE(agrees(client_with_groups(list), usual_server())) << list;
   }

@@ -78,7 +78,7 @@ GO_TEST(tls_endings, an_end_that_was_not_announced_is_an_error) {
 }
 
 // The same with the data and the cut in one: bytes that have come count before the error.
-GO_TEST(tls_endings, what_came_before_the_cut_is_read) {
+GO_TEST(tls_endings, bytes_that_came_before_the_cut_are_read) {
   const tls_pair c = connected_tls();
   c.client.write_all(bytes_of("half of it"));
   ::shutdown(c.client.native_handle(), SHUT_WR);
@@ -148,7 +148,7 @@ GO_TEST(tls_endings, a_reader_that_waits_does_not_hold_up_a_writer) {
 
 // ---- deadlines ----
 
-GO_TEST(tls_endings, a_deadline_ends_a_handshake_with_who_is_silent) {
+GO_TEST(tls_endings, a_deadline_ends_a_handshake_with_a_silent_peer) {
   tcp_pair c = connect_tcp();
   const tls_stream client(std::move(c.client), usual_client(), "localhost");
   client.set_deadline(now() + 20ms);

@@ -80,14 +80,14 @@ GO_TEST(tls_handshake, a_common_name_is_no_host_name) {
             tls_errc::certificate_refused);
 }
 
-GO_TEST(tls_handshake, a_server_whose_time_is_over_or_still_to_come_is_refused) {
+GO_TEST(tls_handshake, a_server_outside_its_period_of_validity_is_refused) {
   EXPECT_EQ(refusal(the_authority().issue({.from = -2h, .to = -1h})).value(),
             X509_V_ERR_CERT_HAS_EXPIRED);
   EXPECT_EQ(refusal(the_authority().issue({.from = 1h, .to = 2h})).value(),
             X509_V_ERR_CERT_NOT_YET_VALID);
 }
 
-GO_TEST(tls_handshake, a_server_that_nobody_we_trust_vouches_for_is_refused) {
+GO_TEST(tls_handshake, a_server_without_a_trusted_issuer_is_refused) {
   EXPECT_EQ(refusal(sley_test::self_signed()).value(), X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT);
   const authority other("another authority");
   const auto error = refusal(other.issue());
@@ -107,7 +107,7 @@ GO_TEST(tls_handshake, verification_is_on_by_default) {
   EXPECT_EQ(shake_hands(c).client, tls_errc::certificate_refused);
 }
 
-GO_TEST(tls_handshake, a_refusal_says_why_and_whom) {
+GO_TEST(tls_handshake, a_refusal_names_the_reason_and_the_server) {
   const tls_pair c = connect_tls(usual_client(), usual_server(), "example.org");
   sley::wait_group group;
   group.go([&] {
@@ -123,7 +123,7 @@ GO_TEST(tls_handshake, a_refusal_says_why_and_whom) {
   group.wait();
 }
 
-GO_TEST(tls_handshake, anybody_is_accepted_if_one_insists) {
+GO_TEST(tls_handshake, every_server_is_accepted_without_verification) {
   const auto trusting = tls_context::client({.verify = tls_verify::never});
   const tls_pair c = connect_tls(trusting, server_with(sley_test::self_signed()), "");
   const handshake_errors errors = shake_hands(c);
@@ -133,7 +133,7 @@ GO_TEST(tls_handshake, anybody_is_accepted_if_one_insists) {
 
 // ---- the client's certificate ----
 
-GO_TEST(tls_handshake, a_server_may_ask_clients_who_they_are) {
+GO_TEST(tls_handshake, a_server_may_ask_clients_for_a_certificate) {
   tls_options asks = server_options();
   asks.trusted_pem = the_authority().certificate();
   asks.verify = tls_verify::always;
@@ -248,7 +248,7 @@ GO_TEST(tls_handshake, later_connections_to_a_host_resume_the_session) {
   }
 }
 
-GO_TEST(tls_handshake, who_does_not_want_to_resume_does_not) {
+GO_TEST(tls_handshake, a_client_with_resume_off_does_not_resume) {
   tls_options options = client_options();
   options.resume = false;
   const auto client = tls_context::client(options);

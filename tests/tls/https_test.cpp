@@ -110,7 +110,7 @@ GO_TEST(https, follows_a_redirect_from_http) {
   serving.wait();
 }
 
-GO_TEST(https, refuses_a_certificate_of_nobody_it_trusts) {
+GO_TEST(https, refuses_a_certificate_without_a_trusted_issuer) {
   const https_server web(echo);
   client c({.connect = sley::http::tls_connector()});
   std::error_code error;

@@ -295,6 +295,29 @@ def check_prose(tree):
                     yield Finding(source.path, line, f"'{found[0].strip(', ')}': {advice}")
 
 
+TEST = re.compile(r"^\w*TEST\w*\((\w+),\s*(\w+)\)", re.MULTILINE)
+# The processes of death tests, the laps of the soak and the scenarios of the models.
+SCENARIO = re.compile(r"^(?:CHILD_MAIN|SOAK_LAP)\((\w+)\)|^struct (\w+)\s*: (?:model::)?\w*suite<",
+                      re.MULTILINE)
+HIDES_ITS_SUBJECT = re.compile(
+    r"(?:^|_)(who|whom|whose|whoever|those|(?:some|no|every|any)body|someone|everyone|anyone"
+    r"|he|his|him|himself|so_(?:many|long|often)|what_(?:is|was|were))(?:_|$)|^(what)_")
+
+
+def check_test_names(tree):
+    """A test's name is a claim about a subject that it names."""
+    for source in tree.sources:
+        if source.path.startswith(("tests/", "bench/")):
+            code = "\n".join(source.code)
+            for found in [*TEST.finditer(code), *SCENARIO.finditer(code)]:
+                for name in filter(None, found.groups()):
+                    hidden = HIDES_ITS_SUBJECT.search(name)
+                    if hidden:
+                        line = code.count("\n", 0, found.start()) + 1
+                        word = hidden[1] or hidden[2]
+                        yield Finding(source.path, line, f"'{word}' in {name}: name the subject")
+
+
 # --- sizes ---------------------------------------------------------------------------------------
 
 def check_columns(tree):
@@ -370,7 +393,6 @@ def check_test_ids(tree):
 
 # Tables whose last column has the tests that show what the row says.
 PAGES_OF_PROMISES = ["tests/http/README.md", "docs/tls.md"]
-TEST = re.compile(r"^\w*TEST\w*\((\w+),\s*(\w+)\)", re.MULTILINE)
 
 
 def check_promised_tests(tree):
@@ -414,6 +436,7 @@ CHECKS = [
     check_leftovers,
     check_order_labels,
     check_prose,
+    check_test_names,
     check_columns,
     check_file_lengths,
     check_function_lengths,

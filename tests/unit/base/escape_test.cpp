@@ -23,7 +23,7 @@ TEST(escape, leaves_readable_text_alone) {
   }
 }
 
-TEST(escape, replaces_what_a_terminal_obeys) {
+TEST(escape, replaces_control_characters) {
   EXPECT_EQ(escaped("a\nb\r\tc"), "a\\x0ab\\x0d\\x09c");
   EXPECT_EQ(escaped("\x1b[2J"), "\\x1b[2J");
   EXPECT_EQ(escaped(std::string_view("\0\x7f", 2)), "\\x00\\x7f");
@@ -33,7 +33,7 @@ TEST(escape, replaces_what_a_terminal_obeys) {
   EXPECT_EQ(escaped("\xe2\x80\xa8"), "\\xe2\\x80\\xa8");  // a line separator
 }
 
-TEST(escape, replaces_what_is_no_utf8) {
+TEST(escape, replaces_bytes_that_are_no_utf8) {
   EXPECT_EQ(escaped("\x9b"
                     "2J"),
             "\\x9b2J");

@@ -26,7 +26,7 @@ TEST(intrusive_queue, a_new_queue_is_empty) {
   EXPECT_EQ(q.pop_front(), nullptr);
 }
 
-TEST(intrusive_queue, what_is_pushed_behind_comes_last_and_what_is_pushed_in_front_first) {
+TEST(intrusive_queue, push_back_adds_the_last_and_push_front_the_first) {
   std::array<element, 3> e;
   queue q;
   q.push_back(&e[0]);
@@ -112,7 +112,7 @@ TEST(intrusive_queue, the_front_is_the_next_to_be_popped) {
 }
 
 // All subsets of five, so that first, last, all and none are among them.
-TEST(intrusive_queue, what_is_extracted_and_what_stays_keep_their_order) {
+TEST(intrusive_queue, extracted_and_remaining_elements_keep_their_order) {
   for (unsigned subset = 0; subset < 32; ++subset) {
     std::array<element, 6> e;
     queue q;

@@ -21,13 +21,13 @@ TEST(line_writer, numbers_are_written_in_full) {
             "0 -7 42 -9223372036854775808 18446744073709551615 0x0 0xdeadbeef12345678");
 }
 
-TEST(line_writer, escapes_the_control_characters_of_what_it_shows) {
+TEST(line_writer, escapes_control_characters) {
   line_writer line;
   line.shown("caf\xc3\xa9 \\ a").text("|").shown(std::string_view("\x1b[2J\n\0\x7f", 7));
   EXPECT_EQ(line.view(), "caf\xc3\xa9 \\ a|\\x1b[2J\\x0a\\x00\\x7f");
 }
 
-TEST(line_writer, what_does_not_fit_is_cut) {
+TEST(line_writer, a_line_that_is_too_long_is_cut) {
   line_writer line;
   const std::string many(1000, 'x');
   line.text(many).text(many).dec(5);

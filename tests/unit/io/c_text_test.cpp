@@ -38,7 +38,7 @@ TEST(quoted, cuts_long_texts_and_tells_their_length) {
   EXPECT_LT(detail::quoted(zeros).size(), 500U);
 }
 
-TEST(quoted, is_what_exceptions_say) {
+TEST(quoted, is_the_form_in_exceptions) {
   const auto error = std::make_error_code(std::errc::invalid_argument);
   EXPECT_EQ(std::string(detail::failed(error, "sley: open", "a\nb").what()),
             "sley: open \"a\\nb\": Invalid argument");

@@ -29,7 +29,7 @@ TEST(border, is_crossed_undisturbed_when_there_is_nothing_to_attend_to) {
   EXPECT_EQ(b.calls(), 0U);
 }
 
-TEST(border, who_enters_is_told_what_was_raised_until_it_is_lowered) {
+TEST(border, enter_reports_raised_flags_until_they_are_lowered) {
   border b;
   b.raise(border::preempt);
   b.raise(border::stop | border::lost);
@@ -60,7 +60,7 @@ TEST(border, is_closed_for_good_only_while_the_thread_is_outside) {
   EXPECT_TRUE(b.enter()) << "nothing has happened";
 }
 
-TEST(border, who_opens_it_may_leave_something_to_attend_to) {
+TEST(border, open_may_leave_a_flag_to_attend_to) {
   if (!may_close()) GTEST_SKIP() << "no membarrier";
   border b;
   b.raise(border::preempt);
@@ -70,7 +70,7 @@ TEST(border, who_opens_it_may_leave_something_to_attend_to) {
   EXPECT_EQ(b.wait_until_open(), border::preempt | border::lost);
 }
 
-TEST(border, who_enters_a_closed_one_waits_and_sees_what_was_done_meanwhile) {
+TEST(border, enter_of_a_closed_border_waits_and_sees_the_closers_writes) {
   if (!may_close()) GTEST_SKIP() << "no membarrier";
   border b;
   int value = 0;
@@ -105,7 +105,7 @@ TEST(border, each_call_has_a_number_of_its_own_and_is_counted) {
   }
 }
 
-TEST(border, who_ends_a_call_is_told_what_was_raised_meanwhile) {
+TEST(border, end_call_reports_flags_raised_meanwhile) {
   border b;
   b.begin_call();
   b.raise(border::preempt);
@@ -159,7 +159,7 @@ TEST(border, a_call_that_is_over_cannot_be_claimed) {
   EXPECT_TRUE(b.end_call());
 }
 
-TEST(border, who_ends_a_call_enters_and_waits_for_the_one_that_has_claimed_it) {
+TEST(border, end_call_enters_and_waits_for_the_claimant) {
   border b;
   int value = 0;
   std::atomic<bool> ends{false};

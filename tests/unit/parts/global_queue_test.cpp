@@ -59,7 +59,7 @@ TEST(global_queue, a_share_is_that_of_one_processor_and_one_more) {
   }
 }
 
-TEST(global_queue, rotation_succeeds_only_when_nobody_else_is_there) {
+TEST(global_queue, rotation_succeeds_only_in_an_empty_queue) {
   queue q;
   element a;
   element b;
@@ -71,7 +71,7 @@ TEST(global_queue, rotation_succeeds_only_when_nobody_else_is_there) {
   EXPECT_EQ(q.pop(), nullptr);
 }
 
-TEST(global_queue, what_is_prepended_comes_before_everybody_else_in_its_order) {
+TEST(global_queue, a_prepended_list_comes_first_in_its_order) {
   queue q;
   std::array<element, 5> e;
   q.push_back(&e[3]);
@@ -108,7 +108,7 @@ TEST(global_queue, only_the_first_is_popped_on_a_condition) {
   EXPECT_TRUE(q.is_empty());
 }
 
-TEST(global_queue, who_is_brought_forward_comes_before_the_others_and_these_stay_in_order) {
+TEST(global_queue, elements_brought_forward_come_first_and_the_others_stay_in_order) {
   queue q;
   std::array<element, 4> e;
   for (element& x : e) q.push_back(&x);
@@ -120,7 +120,7 @@ TEST(global_queue, who_is_brought_forward_comes_before_the_others_and_these_stay
   EXPECT_TRUE(q.is_empty());
 }
 
-TEST(global_queue, what_is_extracted_is_counted_out_and_the_rest_stays_in_order) {
+TEST(global_queue, extracted_elements_are_counted_out_and_the_rest_stays_in_order) {
   queue q;
   std::array<element, 6> e;
   for (element& x : e) q.push_back(&x);
@@ -132,7 +132,7 @@ TEST(global_queue, what_is_extracted_is_counted_out_and_the_rest_stays_in_order)
   for (const std::size_t i : {0U, 2U, 4U}) EXPECT_EQ(q.pop(), &e[i]);
 }
 
-TEST(global_queue, who_goes_alone_is_a_share_for_himself_or_not_in_it) {
+TEST(global_queue, a_loner_is_a_share_of_its_own_or_in_none) {
   for (std::size_t loner = 0; loner < 4; ++loner) {
     queue q;
     std::array<element, 4> e;

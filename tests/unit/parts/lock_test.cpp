@@ -69,7 +69,7 @@ TEST(lock, threads_exclude_each_other) {
   EXPECT_EQ(counter, threads * rounds);
 }
 
-TEST(lock, who_waits_long_sleeps_and_is_woken) {
+TEST(lock, a_long_wait_sleeps_and_is_woken) {
   constexpr std::uint32_t waiters = 3;
   const std::uint32_t before = sleepers_at_all_places();
   detail::lock lock;

@@ -25,7 +25,7 @@ using queue = sley::parts::run_queue<element, capacity>;
 using slot = sley::parts::next_slot<element>;
 
 // C13, TestSchedLocalQueue
-TEST(run_queue, gives_back_in_order_whatever_number_was_put) {
+TEST(run_queue, gives_back_any_number_of_elements_in_order) {
   queue q;
   std::array<element, capacity> e;
   for (std::size_t n = 0; n <= capacity; ++n) {  // the indices go round many times
@@ -82,7 +82,7 @@ TEST(run_queue, a_thief_takes_half_rounded_up_and_each_element_is_seen_once) {
   }
 }
 
-TEST(run_queue_death_test, a_thief_whose_queue_is_not_empty_is_stopped) {
+TEST(run_queue_death_test, a_thief_with_work_of_its_own_is_stopped) {
   queue victim;
   queue thief;
   std::array<element, 2> e;
@@ -148,7 +148,7 @@ TEST(run_queue, an_observer_never_sees_it_empty_while_one_is_put_before_one_is_t
 
 // With the next slot in front, the slot's element may move to the queue between two looks. So an
 // observer that must not miss it looks at the queue, the slot and the queue again.
-TEST(run_queue, with_the_next_slot_three_looks_do_not_miss_what_a_put_moves) {
+TEST(run_queue, with_the_next_slot_three_looks_do_not_miss_an_element_that_a_put_moves) {
   constexpr int rounds = 20'000;
   queue q;
   slot next;

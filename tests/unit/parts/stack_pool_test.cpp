@@ -117,7 +117,7 @@ TEST_F(stack_pool_test, a_list_is_given_as_it_is) {
   EXPECT_EQ(pool.take(), b);
 }
 
-TEST_F(stack_pool_test, a_sized_stack_has_room_for_what_was_asked_and_goes_back_to_the_system) {
+TEST_F(stack_pool_test, a_sized_stack_has_the_requested_room_and_goes_back_to_the_system) {
   const std::uint64_t reserved = pool.reserved_bytes();
   for (const std::size_t bytes :
        {stack_pool::min_bytes, std::size_t{100'001}, std::size_t{8} << 20}) {
@@ -195,7 +195,7 @@ TEST_F(stack_pool_test, cold_stacks_come_back_in_the_same_places_with_their_memo
   give_all(pool, all);
 }
 
-TEST_F(stack_pool_death_test, the_guards_of_cold_stacks_hold_and_so_do_those_of_their_successors) {
+TEST_F(stack_pool_death_test, the_guards_of_cold_stacks_and_of_their_successors_hold) {
   stack* s = pool.take();
   char* low = s->low;
   pool.give(s);
@@ -211,7 +211,7 @@ TEST_F(stack_pool_death_test, the_guards_of_cold_stacks_hold_and_so_do_those_of_
   EXPECT_DEATH(*lowest = 1, "");
 }
 
-TEST_F(stack_pool_test, trimming_leaves_alone_what_was_needed_since_the_last_time) {
+TEST_F(stack_pool_test, trimming_leaves_stacks_used_since_the_last_time_alone) {
   const auto all = take_many(pool, 10);
   EXPECT_TRUE(pool.trim(100)) << "none is free";
   give_all(pool, all);
@@ -232,7 +232,7 @@ TEST_F(stack_pool_test, trimming_takes_no_more_at_once_than_it_may) {
   EXPECT_EQ(pool.take_batch(1), nullptr);
 }
 
-TEST_F(stack_pool_test, warm_stacks_are_taken_before_cold_ones_and_those_before_new_ones) {
+TEST_F(stack_pool_test, warm_stacks_are_taken_before_cold_ones_and_cold_before_new_ones) {
   const auto first = take_many(pool, 3);
   const auto places = places_of(first);
   give_all(pool, first);
@@ -261,7 +261,7 @@ TEST_F(stack_pool_test, the_figures_are_of_address_space_which_trimming_keeps) {
   EXPECT_EQ(pool.made(), 65U);
 }
 
-TEST_F(stack_pool_test, trimming_beside_those_who_take_and_give_loses_no_stack) {
+TEST_F(stack_pool_test, trimming_beside_take_and_give_loses_no_stack) {
   constexpr std::size_t each = 40;
   std::atomic<int> running{2};
   std::vector<std::thread> users;

@@ -53,7 +53,7 @@ TEST(status, only_one_of_them_is_waiting) {
   }
 }
 
-TEST(status, who_sees_that_it_waits_sees_what_was_saved_before) {
+TEST(status, a_thread_that_sees_waiting_sees_the_saved_state) {
   for (int round = 0; round < 200; ++round) {
     status_word word;
     bring_to(word, status::running);

@@ -73,7 +73,7 @@ TEST(timer_heap, agrees_with_a_sorted_set_over_random_operations) {
 
 // A guest comes out only as the first, and the heap does not touch it. The others can be removed
 // all the same.
-TEST(timer_heap, guests_stand_among_those_that_know_their_place) {
+TEST(timer_heap, guests_and_placed_elements_share_one_order) {
   timer_heap heap;
   std::vector<heap_place> places(150);
   std::vector<std::int64_t> guests(150);  // each is its own time

@@ -30,7 +30,7 @@ TEST(wake_gate, starts_with_all_processors_idle) {
   EXPECT_FALSE(gate.is_paused());
 }
 
-TEST(wake_gate, somebody_is_woken_only_if_a_processor_is_idle_and_nobody_searches) {
+TEST(wake_gate, a_wake_is_needed_only_with_an_idle_processor_and_no_searcher) {
   wake_gate gate;
   started(gate, 2, 1);
   EXPECT_TRUE(gate.wake_needed());
@@ -88,7 +88,7 @@ TEST(wake_gate, going_idle_ends_the_search) {
   EXPECT_EQ(gate.searching(), 1U);
 }
 
-TEST(wake_gate, while_paused_nobody_is_woken_and_who_goes_idle_is_told) {
+TEST(wake_gate, a_paused_gate_needs_no_wake_and_tells_a_machine_that_goes_idle) {
   wake_gate gate;
   started(gate, 2, 1);
   gate.pause();
@@ -102,7 +102,7 @@ TEST(wake_gate, while_paused_nobody_is_woken_and_who_goes_idle_is_told) {
   EXPECT_TRUE(gate.wake_needed());
 }
 
-TEST(wake_gate, while_stopped_nobody_is_woken_and_who_goes_idle_is_told) {
+TEST(wake_gate, a_stopped_gate_needs_no_wake_and_tells_a_machine_that_goes_idle) {
   wake_gate gate;
   started(gate, 2, 1);
   EXPECT_FALSE(gate.is_halted());
@@ -135,7 +135,7 @@ TEST(wake_gate, is_halted_until_it_is_neither_paused_nor_stopped) {
   }
 }
 
-TEST(wake_gate, for_processors_in_reserve_nobody_is_woken) {
+TEST(wake_gate, a_processor_in_reserve_needs_no_wake) {
   wake_gate gate;
   started(gate, 4, 2);
   EXPECT_FALSE(must_look(gate.keep_in_reserve(1)));
@@ -169,7 +169,7 @@ TEST(wake_gate, a_debt_is_owed_once) {
 }
 
 // As when the number of processors changes: the searchers have gone before.
-TEST(wake_gate, another_number_of_processors_counts_for_who_searches_and_who_is_idle) {
+TEST(wake_gate, a_new_number_of_processors_bounds_searchers_and_idle_processors) {
   wake_gate gate;
   started(gate, 2, 2);
   gate.stop();

@@ -42,7 +42,7 @@ TEST(automatic_procs, there_are_from_1_to_256) {
   EXPECT_EQ(procs_for(256, {25700000, 100000}), 256U);
 }
 
-TEST(automatic_procs, what_is_no_quota_is_no_limit) {
+TEST(automatic_procs, a_malformed_quota_is_no_limit) {
   for (const cpu_quota quota : {cpu_quota{-1, 100000}, cpu_quota{100000, 0}, cpu_quota{0, 100000},
                                 cpu_quota{-1, -1}, cpu_quota{100000, -1}}) {
     EXPECT_FALSE(quota.is_limited());

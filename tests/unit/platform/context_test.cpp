@@ -168,7 +168,7 @@ TEST(context, floating_point_control_belongs_to_the_context) {
   EXPECT_EQ(mxcsr_control(), mine);
 }
 
-TEST(context, a_new_context_has_default_control_words_whoever_starts_it) {
+TEST(context, a_new_context_has_default_control_words_for_every_starter) {
   fiber f(&looks_and_rounds_down);
   set_rounding(round_down_mxcsr, round_down_x87);
   f.resume();
@@ -227,13 +227,13 @@ TEST(context, exceptions_work_on_a_context_of_its_own) {
   EXPECT_EQ(caught, 14);
 }
 
-void throws_to_nobody() { throw 7; }
+void throws_without_a_handler() { throw 7; }
 
-TEST(context_death_test, the_hook_sees_an_exception_that_nobody_wants) {
+TEST(context_death_test, the_hook_sees_an_uncaught_exception) {
   const auto dies = [] {
     platform::set_uncaught_hooks(
         [](_Unwind_Exception*) noexcept { std::fputs("nobody wants it\n", stderr); }, nullptr);
-    fiber f(&throws_to_nobody);
+    fiber f(&throws_without_a_handler);
     f.resume();
   };
   EXPECT_DEATH(dies(), "nobody wants it");

@@ -171,7 +171,7 @@ TEST(cpu_limit, a_mount_may_show_a_part_of_the_hierarchy) {
   EXPECT_EQ(tree.read(), (cpu_quota{400000, 100000}));
 }
 
-TEST(cpu_limit, what_is_outside_of_the_mount_is_ignored) {
+TEST(cpu_limit, a_path_outside_of_the_mount_is_ignored) {
   const fixture_tree tree;
   tree.mounts(mounted("/docker/abc", "/sys/fs/cgroup", "cgroup2", "rw"));
   tree.write("/sys/fs/cgroup/cpu.max", "200000 100000\n");
@@ -258,7 +258,7 @@ TEST(cpu_limit, a_move_to_another_cgroup_is_seen_by_the_next_call) {
   EXPECT_EQ(limit.read(), (cpu_quota{900000, 100000}));
 }
 
-TEST(cpu_limit, what_is_no_quota_is_no_limit) {
+TEST(cpu_limit, a_malformed_quota_is_no_limit) {
   const v2_tree tree("/");
   for (const std::string text : {"",
                                  "\n",
@@ -339,7 +339,7 @@ TEST(cpu_limit, lines_that_are_not_as_they_should_be_are_left_out) {
   EXPECT_EQ(tree.read(), (cpu_quota{200000, 100000}));
 }
 
-TEST(cpu_limit, a_path_may_contain_what_separates_fields_elsewhere) {
+TEST(cpu_limit, a_path_may_contain_the_separator_of_fields) {
   const v2_tree tree("/a:b,c - d/0::/e");
   tree.cpu_max("/a:b,c - d/0::/e", "200000 100000\n");
   EXPECT_EQ(tree.read(), (cpu_quota{200000, 100000}));

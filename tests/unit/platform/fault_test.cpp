@@ -37,7 +37,7 @@ TEST(fault_death_test, the_hook_gets_the_address) {
   EXPECT_EXIT(dies(), testing::ExitedWithCode(3), "there it is");
 }
 
-TEST(fault_death_test, the_handler_before_ours_gets_what_the_hook_returns_from) {
+TEST(fault_death_test, the_earlier_handler_gets_a_fault_that_the_hook_returns_from) {
   const auto dies = [] {
     std::signal(SIGSEGV, [](int) { std::_Exit(4); });
     platform::install_fault_handler([](void*, void*) noexcept {});
@@ -46,7 +46,7 @@ TEST(fault_death_test, the_handler_before_ours_gets_what_the_hook_returns_from) 
   EXPECT_EXIT(dies(), testing::ExitedWithCode(4), "");
 }
 
-TEST(fault_death_test, the_default_action_is_taken_where_nobody_was_before) {
+TEST(fault_death_test, the_default_action_is_taken_without_an_earlier_handler) {
   const auto dies = [] {
     std::signal(SIGSEGV, SIG_DFL);
     platform::install_fault_handler([](void*, void*) noexcept {});

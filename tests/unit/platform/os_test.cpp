@@ -238,7 +238,7 @@ TEST(os_threads, all_of_the_process_are_counted) {
   EXPECT_TRUE(spin_until([=] { return count_threads() == before; }));
 }
 
-TEST(os_threads, exact_timers_are_those_of_the_calling_thread) {
+TEST(os_threads, exact_timers_belong_to_the_calling_thread) {
   std::thread([] {
     platform::set_exact_timers();
     EXPECT_EQ(prctl(PR_GET_TIMERSLACK), 1);

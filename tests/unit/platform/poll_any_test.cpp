@@ -40,7 +40,7 @@ class poll_any_test : public testing::TestWithParam<bool> {
 
 constexpr timespec at_once = {};
 
-TEST_P(poll_any_test, what_is_ready_is_found_and_nothing_else) {
+TEST_P(poll_any_test, only_ready_descriptors_are_found) {
   std::array<pollfd, 2> both = {pollfd{.fd = ends_[0], .events = POLLIN, .revents = 0},
                                 pollfd{.fd = ends_[1], .events = POLLOUT, .revents = 0}};
   EXPECT_EQ(poll_any(both, &at_once), 1);

@@ -143,7 +143,7 @@ TEST_F(poller, events_stay_in_the_set_of_their_descriptor) {
 }
 
 // As when a goroutine goes on elsewhere: the other set tells that its descriptor was ready before.
-TEST_F(poller, a_descriptor_takes_what_it_is_ready_for_to_another_set) {
+TEST_F(poller, a_descriptor_keeps_its_readiness_in_another_set) {
   const byte_pipe p;
   std::array<platform::poll_event, 8> events;
   ASSERT_EQ(platform::watch(0, p.reader, 7), 0);

@@ -24,7 +24,7 @@ sley::rt::goroutine* count(sley::rt::timer* t, std::int64_t) noexcept {
   return nullptr;
 }
 
-GO_TEST(timer, one_whose_next_time_overflows_fires_once_and_delays_nobody) {
+GO_TEST(timer, a_period_that_overflows_fires_once_and_delays_no_other_timer) {
   counting_timer t;
   t.fire = &count;
   t.period_ns = INT64_MAX;

@@ -54,7 +54,7 @@ void wake_all(wait_list& list) {
   sley::rt::leave();
 }
 
-GO_TEST(wait_list, who_nobody_wakes_times_out_and_is_gone) {
+GO_TEST(wait_list, a_waiter_without_a_wake_times_out_and_leaves_the_list) {
   wait_list list;
   const std::int64_t begin = sley::platform::now_ns();
   EXPECT_FALSE(wait_until(list, begin + 2 * ms));
@@ -64,7 +64,7 @@ GO_TEST(wait_list, who_nobody_wakes_times_out_and_is_gone) {
   list.wait_until_unused();
 }
 
-GO_TEST(wait_list, who_is_chosen_in_time_does_not_time_out) {
+GO_TEST(wait_list, a_waiter_chosen_in_time_does_not_time_out) {
   wait_list list;
   for (const std::int64_t deadline_ns : {sley::platform::now_ns() + 60'000 * ms, sley::rt::never}) {
     sley::chan<bool> result;
@@ -74,7 +74,7 @@ GO_TEST(wait_list, who_is_chosen_in_time_does_not_time_out) {
   }
 }
 
-GO_TEST(wait_list, a_wake_passes_over_those_who_have_timed_out) {
+GO_TEST(wait_list, a_wake_passes_over_waiters_that_have_timed_out) {
   wait_list list;
   sley::chan<int> chosen(3);
   sley::chan<void> late;
@@ -158,7 +158,7 @@ FOREIGN_TEST(wait_list, deadlines_of_threads_are_exactly_accounted_for) { storm<
 
 // As a condition variable that is destroyed once it has notified all: a timer may still be
 // about to leave the list.
-GO_TEST(wait_list, it_may_go_once_nobody_waits_and_it_is_unused) {
+GO_TEST(wait_list, the_list_may_be_destroyed_once_it_is_unused) {
   for (int round = 0; round < rounds(300); ++round) {
     auto list = std::make_unique<wait_list>();
     std::atomic<int> arrived{0};

@@ -64,7 +64,7 @@ struct waiters {
   waiter_queue queue;
 };
 
-TEST(waiter_queue, who_waits_longest_is_claimed_first) {
+TEST(waiter_queue, the_longest_waiter_is_claimed_first) {
   waiters w;
   for (chan_waiter& expected : w.all) {
     EXPECT_EQ(w.queue.claim_first(), &expected);

@@ -33,17 +33,17 @@ void expect_bytes_without_delay(int count) {
 
 }  // namespace
 
-FOREIGN_TEST(nobody_polls, a_thread_of_the_user_waits_first_of_all) {
+FOREIGN_TEST(without_a_poller, a_thread_of_the_user_waits_first_of_all) {
   expect_bytes_without_delay(10);
 }
 
-GO_TEST(nobody_polls, a_locked_goroutine_waits) {
+GO_TEST(without_a_poller, a_locked_goroutine_waits) {
   const sley::os_thread_lock lock;
   expect_bytes_without_delay(10);
 }
 
 // Its processor is in its hand alone, and idle then.
-GO_TEST(nobody_polls, a_locked_goroutine_waits_for_another_that_waits) {
+GO_TEST(without_a_poller, a_locked_goroutine_waits_for_another_that_waits) {
   const sley::os_thread_lock lock;
   for (int i = 0; i < sley_test::rounds(50); ++i) {
     const pipe_ends p = sley::os::pipe();
