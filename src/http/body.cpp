@@ -29,6 +29,7 @@ std::string body_reader::read_all(std::size_t limit, std::error_code& error) {
   error.clear();
   if (length().has_value() && *length() > limit) {
     error = errc::body_too_large;
+    do_fail(error);
     return text;
   }
   for (;;) {  // ends with the body, its limit or the connection
@@ -41,7 +42,10 @@ std::string body_reader::read_all(std::size_t limit, std::error_code& error) {
     const auto bytes = std::as_writable_bytes(std::span(text)).subspan(done);
     const std::size_t n = read_some(bytes, error);
     done += n;
-    if (done > limit) error = errc::body_too_large;
+    if (done > limit) {
+      error = errc::body_too_large;
+      do_fail(error);
+    }
     if (n == 0 || error) break;
   }
   text.resize(error ? 0 : done);

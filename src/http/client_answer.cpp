@@ -109,6 +109,12 @@ std::size_t exchange::do_read(std::span<std::byte> buffer, std::error_code& erro
   return unpacked_->read(buffer, error, [this](auto room, auto& e) { return read_body(room, e); });
 }
 
+void exchange::do_fail(const std::error_code& error) noexcept {
+  body_.end_read(error);
+  if (unpacked_) unpacked_->fail(error);
+  let_go(false);
+}
+
 // As it comes.
 std::size_t exchange::read_body(std::span<std::byte> buffer, std::error_code& error) {
   std::size_t n = 0;

@@ -86,6 +86,7 @@ class exchange final : public body_reader {
   void begin_body();
   void begin_unpacking();
   std::size_t do_read(std::span<std::byte> buffer, std::error_code& error) override;
+  void do_fail(const std::error_code& error) noexcept override;
   std::size_t read_body(std::span<std::byte> buffer, std::error_code& error);
   std::optional<std::uint64_t> length() const noexcept override;
   void set_limit(std::uint64_t bytes) noexcept override;

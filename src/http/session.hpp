@@ -104,6 +104,7 @@ class session final : private body_reader {
   void end_body();
   bool can_end_body() const noexcept;
   std::size_t do_read(std::span<std::byte> buffer, std::error_code& error) override;
+  void do_fail(const std::error_code& error) noexcept override;
   std::optional<std::uint64_t> length() const noexcept override { return body_.length(); }
   void set_limit(std::uint64_t bytes) noexcept override { body_.set_limit(bytes); }
   const fields& trailers() const noexcept override { return body_.trailers(); }

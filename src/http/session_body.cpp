@@ -33,6 +33,11 @@ std::size_t session::do_read(std::span<std::byte> buffer, std::error_code& error
   return n;
 }
 
+void session::do_fail(const std::error_code& error) noexcept {
+  body_.end_read(error);
+  keeps_alive_ = false;
+}
+
 std::size_t session::read_from_peer(std::span<std::byte> buffer, std::error_code& error) {
   arm_read(options_.read_timeout);
   return connection_.read_some(buffer, error);

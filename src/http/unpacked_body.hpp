@@ -25,6 +25,7 @@ class unpacked_body {
   std::size_t read(std::span<std::byte> buffer, std::error_code& error,
                    const incoming_body::source& packed);
   void set_limit(std::uint64_t bytes) noexcept { limit_ = bytes; }
+  void fail(const std::error_code& error) noexcept { error_ = error; }
 
  private:
   std::size_t unpack(std::span<std::byte> buffer, std::error_code& error,

@@ -56,6 +56,7 @@ def check_server(program):
             expect("file", ask(port, "GET", "/"), (200, "<p>index</p>"))
             expect("missing", ask(port, "GET", "/none")[0], 404)
             expect("put", ask(port, "PUT", "/api/values/a%20b", 'say "x"')[0], 204)
+            expect("too large", ask(port, "PUT", "/api/values/b", "x" * 100_000)[0], 413)
             expect("get", ask(port, "GET", "/api/values/a%20b"), (200, '"say \\"x\\""\n'))
             expect("list", json.loads(ask(port, "GET", "/api/values")[1]), {"a b": 'say "x"'})
             expect("delete", ask(port, "DELETE", "/api/values/a%20b")[0], 204)

@@ -234,6 +234,22 @@ GO_TEST(client_peer, reads_an_answer_that_comes_before_the_body_was_sent) {
   EXPECT_EQ(c.idle_connections(), 0U);
 }
 
+GO_TEST(client_peer, an_answer_over_the_limit_of_read_all_stays_an_error) {
+  for (const char* head : {"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok",
+                           "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n",
+                           "HTTP/1.1 200 OK\r\n\r\nok"}) {
+    const scripted_server peer(answers(head));
+    client c;
+    client_response r = c.get(peer.url);
+    std::error_code error;
+    EXPECT_EQ(r.read_all(1, error), "");
+    EXPECT_EQ(error, errc::body_too_large);
+    EXPECT_EQ(r.read_all(10, error), "");
+    EXPECT_EQ(error, errc::body_too_large);
+    EXPECT_EQ(c.idle_connections(), 0U);
+  }
+}
+
 // ---- time ----
 
 GO_TEST(client_peer, gives_up_on_slow_servers) {

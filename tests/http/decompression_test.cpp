@@ -142,6 +142,17 @@ GO_TEST(decompression, leaves_other_codings) {
   }
 }
 
+GO_TEST(decompression, more_than_the_limit_of_read_all_stays_an_error) {
+  const auto web = gives(packed);
+  client c;
+  client_response r = c.get(url_of(*web));
+  std::error_code error;
+  EXPECT_EQ(r.read_all(hello.size() - 1, error), "");
+  EXPECT_EQ(error, errc::body_too_large);
+  EXPECT_EQ(r.read_all(hello.size(), error), "");
+  EXPECT_EQ(error, errc::body_too_large);
+}
+
 GO_TEST(decompression, reports_a_malformed_or_truncated_stream) {
   EXPECT_EQ(error_for("hello"), errc::malformed);
   EXPECT_EQ(error_for(packed + "hello"), errc::malformed);

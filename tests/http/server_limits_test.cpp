@@ -1,6 +1,7 @@
 // The limits of a server, handlers that go wrong, and how a server ends.
 #include "support/web.hpp"
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <mutex>
@@ -88,6 +89,52 @@ GO_TEST(server_limits, a_handler_sets_its_own_limit) {
       {.body_bytes = 10});
   EXPECT_EQ(status_of(web.exchange(post("Content-Length: 20\r\n", std::string(20, 'x')))), 200);
   EXPECT_EQ(status_of(web.exchange(post("Content-Length: 21\r\n", std::string(21, 'x')))), 413);
+}
+
+// Whether the length says it before, or what comes.
+GO_TEST(server_limits, a_body_over_the_limit_of_read_all_is_answered_with_413) {
+  std::atomic<int> reports{0};
+  const running_server web(
+      [](request& in, response& out) {
+        if (in.path() == "/partly") {
+          std::array<std::byte, 4> begin;
+          in.body().read_some(begin);
+        }
+        out.write(in.body().read_all(10));
+      },
+      {.on_error = [&](const request*, const std::exception_ptr&) { ++reports; }});
+  const std::string chunked = "Transfer-Encoding: chunked\r\n";
+  for (const char* path : {"/", "/partly"}) {
+    const auto post_to = [&](const std::string& fields, const std::string& body) {
+      return "POST " + std::string(path) + " HTTP/1.1\r\nHost: h\r\n" + fields + "\r\n" + body;
+    };
+    const std::string much(20'000, 'x');
+    const std::string answers[] = {
+        web.exchange(post_to("Content-Length: 20000\r\n", much)),
+        web.exchange(post_to(chunked, "4E20\r\n" + much + "\r\n0\r\n\r\n")),
+        web.exchange(post_to(chunked, "F\r\n0123456789abcde\r\n0\r\n\r\n") + get("/"))};
+    for (const std::string& answer : answers) {
+      EXPECT_EQ(status_of(answer), 413);
+      EXPECT_TRUE(has(answer, "\r\nConnection: close\r\n"));
+      EXPECT_EQ(count_of(answer, "HTTP/1.1"), 1);
+    }
+  }
+  const std::string refused =
+      web.exchange(post("Expect: 100-continue\r\nContent-Length: 11\r\n", ""));
+  EXPECT_EQ(status_of(refused), 413);
+  EXPECT_EQ(reports, 0);
+}
+
+// The answer to a request of the handler's own is no fault of its client.
+GO_TEST(server_limits, a_limit_of_another_body_is_a_failure_of_the_handler) {
+  const running_server behind([](request&, response& out) { out.write("0123456789a"); });
+  const running_server web(
+      [&](request& in, response& out) {
+        sley::http::client c;
+        out.write(c.get("http://" + behind.address).read_all(in.body().read_all(5).size()));
+      },
+      {.on_error = [](const request*, const std::exception_ptr&) {}});
+  EXPECT_EQ(status_of(web.exchange(post("Content-Length: 5\r\n", "01234"))), 500);
 }
 
 GO_TEST(server_limits, ends_slow_heads_and_idle_connections) {

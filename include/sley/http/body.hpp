@@ -26,7 +26,7 @@ class SLEY_API body_reader {
   std::size_t read_some(std::span<std::byte> buffer);
   std::size_t read_some(std::span<std::byte> buffer, std::error_code& error);
   // All that is left. More than `limit` bytes is errc::body_too_large; so is more than the body's
-  // own limit, which always holds.
+  // own limit, which always holds. A server answers either with 413 if it leaves the handler.
   std::string read_all(std::size_t limit = SIZE_MAX);
   std::string read_all(std::size_t limit, std::error_code& error);
 
@@ -39,6 +39,8 @@ class SLEY_API body_reader {
 
  protected:
   virtual std::size_t do_read(std::span<std::byte> buffer, std::error_code& error) = 0;
+  // There is more than the caller of read_all() wants: reads fail with this error from now on.
+  virtual void do_fail(const std::error_code&) noexcept {}
 };
 
 }  // namespace sley::http
