@@ -175,12 +175,12 @@ std::size_t write_all(const descriptor& d, std::span<const iovec> buffers,
   if (refuse(w, error)) return 0;
   std::size_t done = 0;
   cursor cursor(buffers);
-  turn turn(w, w->writing);
-  turn.more_to_come();  // whatever ends it: an error is told to the next as well
+  side_lock side(w, w->writing);
+  side.more_to_come();  // whatever ends it: an error is told to the next as well
   while (!cursor.is_at_end()) {
     const portion bytes(cursor.window());
-    const long n = call_in_turn(
-        turn, w, [&bytes, kind = d.kind()](int fd) { return put(fd, bytes.buffers(), kind); },
+    const long n = call_with_side(
+        side, w, [&bytes, kind = d.kind()](int fd) { return put(fd, bytes.buffers(), kind); },
         error);
     if (n <= 0) {
       if (n == 0) error = std::make_error_code(std::errc::io_error);  // or it would never end

@@ -1,9 +1,9 @@
 // Bytes from one descriptor to another without a way through our memory, where the kernel can do
 // that. From Go's internal/poll: SendFile and Splice.
 //
-// A copy has the write turn of where it writes to from its beginning to its end, and the read turn
-// of where it reads, which it takes first. All copies take them in that order, so they do not wait
-// for each other in a circle.
+// A copy holds the write side of where it writes to from its beginning to its end, and the read
+// side of where it reads, which it takes first. All copies take them in that order, so they do not
+// wait for each other in a circle.
 #include <sley/net.hpp>
 #include <sley/os.hpp>
 
@@ -34,8 +34,8 @@ struct copying {
   rt::watched* from;
   rt::watched* to;
   io_kind to_kind;
-  turn* reading;  // null: positions are given, no turn is needed
-  turn& writing;
+  side_lock* reading;  // null: positions are given, no side is held
+  side_lock& writing;
   std::uint64_t left;
   std::error_code& error;
   std::uint64_t done = 0;
@@ -68,7 +68,7 @@ struct copying {
 void send_pages(copying& c, off_t* offset) {
   long n;
   do {  // ends with the file, by an error, or when all is copied
-    n = call_in_turn(
+    n = call_with_side(
         c.writing, c.to,
         [&](int fd) {
           const broken_pipe_expected guard;
@@ -105,13 +105,13 @@ void move_pages(copying& c) {
   if (c.error) return;
   constexpr unsigned flags = SPLICE_F_MOVE | SPLICE_F_NONBLOCK;
   for (;;) {  // ends at the end, by an error, or when all is copied
-    const long taken = call_in_turn(
+    const long taken = call_with_side(
         *c.reading, c.from,
         [&](int fd) { return ::splice(fd, nullptr, pipe.in(), nullptr, c.step(), flags); },
         c.error);
     if (taken <= 0) return;
     for (long n = 0, left = taken; left != 0; left -= n) {
-      n = call_in_turn(
+      n = call_with_side(
           c.writing, c.to,
           [&](int fd) {
             const broken_pipe_expected guard;
@@ -128,7 +128,7 @@ void move_pages(copying& c) {
 bool put_all(copying& c, std::span<std::byte> bytes) {
   while (!bytes.empty()) {
     const iovec whole = {bytes.data(), bytes.size()};
-    const long n = call_in_turn(
+    const long n = call_with_side(
         c.writing, c.to, [&](int fd) { return put(fd, {&whole, 1}, c.to_kind); }, c.error);
     if (n == 0) c.error = std::make_error_code(std::errc::io_error);  // or it would never end
     if (n <= 0) return false;
@@ -159,13 +159,13 @@ std::uint64_t copy(const descriptor& from, const descriptor& to, std::uint64_t m
   error.clear();
   if (refuse(from.get(), error) || refuse(to.get(), error) || most == 0) return 0;
   expect_broken_pipes();
-  turn reading(from.get(), from.get()->reading);
+  side_lock reading(from.get(), from.get()->reading);
   reading.more_to_come();
   if (reading.result() != rt::io_result::ready) {
     error = error_of(reading.result());
     return 0;
   }
-  turn writing(to.get(), to.get()->writing);
+  side_lock writing(to.get(), to.get()->writing);
   writing.more_to_come();
   copying c = {from.get(), to.get(), to.kind(), &reading, writing, most, error};
   const bool is_file = from.kind() == io_kind::regular;
@@ -175,7 +175,7 @@ std::uint64_t copy(const descriptor& from, const descriptor& to, std::uint64_t m
   if (is_moved && !c.is_refused()) return c.done;
   error.clear();
   move_bytes(c, [&](std::span<std::byte> buffer) {
-    return call_in_turn(
+    return call_with_side(
         reading, c.from,
         [&](int fd) { return platform::kernel::read(fd, buffer.data(), buffer.size()); }, error);
   });
@@ -186,7 +186,7 @@ namespace {
 
 std::uint64_t send(const descriptor& from, off_t offset, const descriptor& to, std::uint64_t most,
                    std::error_code& error) noexcept {
-  turn writing(to.get(), to.get()->writing);
+  side_lock writing(to.get(), to.get()->writing);
   writing.more_to_come();
   copying c = {from.get(), to.get(), to.kind(), nullptr, writing, most, error};
   send_pages(c, &offset);

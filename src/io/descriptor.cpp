@@ -1,4 +1,4 @@
-// A descriptor's life, its deadlines, and what needs no turn.
+// A descriptor's life, its deadlines, and what holds no side.
 #include <sley/detail/descriptor.hpp>
 
 #include "io/perform.hpp"

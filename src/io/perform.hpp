@@ -55,26 +55,27 @@ long attempt_uninterrupted(const Call& call, int fd) {
   return n;
 }
 
-// The turn to make calls on one side of a descriptor. Parks while others have it.
-class turn {
+// Holds one side of a descriptor: the right to make calls on it. Parks while another goroutine
+// holds it.
+class side_lock {
  public:
-  turn(rt::watched* w, rt::io_side& side) noexcept : w_(w), side_(side) {
+  side_lock(rt::watched* w, rt::io_side& side) noexcept : w_(w), side_(side) {
     rt::enter();
     result_ = rt::begin_io(w, side);
     rt::leave();
   }
-  ~turn() {
+  ~side_lock() {
     if (result_ != rt::io_result::ready) return;
     rt::enter();
     rt::end_io(w_, side_, may_try_);
     rt::leave();
   }
-  turn(const turn&) = delete;
-  turn& operator=(const turn&) = delete;
+  side_lock(const side_lock&) = delete;
+  side_lock& operator=(const side_lock&) = delete;
 
   rt::io_result result() const noexcept { return result_; }
-  // The call found nothing. Parks until another is worth making; there is no turn after any result
-  // but `ready`.
+  // The call found nothing. Parks until another is worth making; the side is not held after any
+  // result but `ready`.
   rt::io_result wait() noexcept {
     rt::enter();
     result_ = rt::wait_for_event(w_, side_);
@@ -94,8 +95,8 @@ class turn {
 // Makes the call until it does not say that it would block. Returns what it returned; with `error`
 // set, a negative number. `may_block`: it may also block the thread.
 template <class Call>
-long call_in_turn(turn& t, rt::watched* w, const Call& call, std::error_code& error,
-                  bool may_block = false) {
+long call_with_side(side_lock& t, rt::watched* w, const Call& call, std::error_code& error,
+                    bool may_block = false) {
   rt::io_result result = t.result();
   while (result == rt::io_result::ready) {  // ends by the call or the descriptor
     const long n =
@@ -123,7 +124,7 @@ inline bool refuse(const rt::watched* w, std::error_code& error) noexcept {
   return w == nullptr;
 }
 
-// A call that waits for no event and needs no turn: the descriptor stays open meanwhile.
+// A call that waits for no event and holds no side: the descriptor stays open meanwhile.
 template <class Call>
 std::size_t use(rt::watched* w, const Call& call, std::error_code& error) noexcept {
   error.clear();
@@ -148,8 +149,8 @@ long perform(rt::watched* w, direction d, const Call& call, const IsAll& is_all,
              std::error_code& error) {
   error.clear();
   if (refuse(w, error)) return -1;
-  turn t(w, side_of(w, d));
-  const long n = call_in_turn(t, w, call, error);
+  side_lock t(w, side_of(w, d));
+  const long n = call_with_side(t, w, call, error);
   if (n < 0 || !is_all(n)) t.more_to_come();
   return n;
 }

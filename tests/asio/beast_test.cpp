@@ -135,7 +135,7 @@ std::shared_ptr<ssl::context> client_ssl() {
 // Threads come and go with the runtime's needs; what Asio would start stays.
 class no_new_threads {
  public:
-  no_new_threads() { warm_up(); }
+  no_new_threads() { prefetch(); }
   ~no_new_threads() {
     EXPECT_TRUE(sley_test::eventually([this] { return foreign_threads() <= before_; }))
         << foreign_threads() << " threads that are not the runtime's, " << before_ << " before";
@@ -144,7 +144,7 @@ class no_new_threads {
   no_new_threads& operator=(const no_new_threads&) = delete;
 
  private:
-  void warm_up() { before_ = foreign_threads(); }
+  void prefetch() { before_ = foreign_threads(); }
   static int foreign_threads() {
     return threads_of_process() - static_cast<int>(sley::runtime::read_stats().threads);
   }

@@ -1,6 +1,6 @@
 // The border between user code and the runtime: a thread crosses it with its processor, while other
 // threads take the processor away or claim it from an announced call. The verbs come from
-// src/runtime/entry/enter.cpp, blocking.cpp, preempt.cpp, take_back.cpp and hand_off.cpp, cut down
+// src/runtime/entry/enter.cpp, blocking.cpp, preempt.cpp, retake.cpp and hand_off.cpp, cut down
 // to what touches the border and what it protects.
 //
 // No thread closes a border where barriers are equal: the scenarios with close() have one-sided

@@ -194,6 +194,25 @@ class Labels(TreeCase):
             "src/parts/a.hpp": self.SOURCE, labels.PAGE: "## RQ-1: the ring's tail\n"}))
 
 
+class Tuning(TreeCase):
+    CODE = "constexpr std::int64_t longest_ns = 10'000;  // in all\n"
+    ROW = "| `longest_ns` | 10'000 | `src/runtime/run/a.cpp` | in all | Go |\n"
+
+    def test_a_constant_has_a_row_with_its_value(self):
+        self.assertEqual([], self.run_check(tidy.check_tuning, {
+            "src/runtime/run/a.cpp": self.CODE, "docs/tuning.md": self.ROW}))
+
+    def test_a_constant_without_a_row(self):
+        self.assertEqual(["src/runtime/run/a.cpp:1"], self.run_check(tidy.check_tuning, {
+            "src/runtime/run/a.cpp": self.CODE, "docs/tuning.md": ""}))
+
+    def test_a_row_with_another_value(self):
+        self.assertEqual(["docs/tuning.md:1", "src/runtime/run/a.cpp:1"],
+                         self.run_check(tidy.check_tuning, {
+                             "src/runtime/run/a.cpp": self.CODE,
+                             "docs/tuning.md": self.ROW.replace("10'000", "20'000")}))
+
+
 class TestIds(TreeCase):
     ROW = "| A2 | TestChan | a fact | `unit/a_test.cpp` |\n"
 

@@ -367,6 +367,36 @@ def check_document_paths(tree):
                     yield Finding(document, line, f"there is no file {path}")
 
 
+# Constants with a number for a value: `constexpr std::int64_t longest_ns = 10'000;`
+CONSTANT = re.compile(r"^(?:  static |inline )?constexpr (?:std::)?u?(?:int\d*_t|int|size_t) (\w+) = ([\d' *]+);")
+# Where the library's own settings are, and what has a number for another reason.
+TUNED = ("src/runtime/", "src/sync/", "src/parts/stack_pool.hpp")
+NOT_TUNED = {"main_goroutine_id", "max_name", "most_frames", "quit_status", "ms", "line", "alignment",
+             "sequence_shift", "red_zone", "below_the_frame", "frames_of_a_look", "shown_of_each",
+             "most_groups", "arriving", "parked", "claimed", "timed_out", "live", "closing", "few"}
+
+
+def check_tuning(tree):
+    """docs/tuning.md has each constant of the library's policies, with its value and file."""
+    page = "docs/tuning.md"
+    if not tree.exists(page):
+        return
+    rows = set(re.findall(r"^\| `(\w+)` \| ([\d' *]+) \| `([\w/.]+)` \|", tree.read(page), re.M))
+    found = set()
+    for source in tree.library:
+        if not source.path.startswith(TUNED):
+            continue
+        for line, text in enumerate(source.code, 1):
+            constant = CONSTANT.match(text)
+            if constant and constant[1] not in NOT_TUNED:
+                row = (constant[1], constant[2].strip(), source.path)
+                found.add(row)
+                if row not in rows:
+                    yield Finding(source.path, line, f"{page} has no row `{row[0]}` | {row[1]}")
+    for name, _, path in sorted(rows - found):
+        yield Finding(page, 1, f"{path} has no constant {name} with the value of this page")
+
+
 def check_test_ids(tree):
     """The ids of Go's tests that comments cite are rows of the table."""
     page = "tests/README.md"
@@ -441,6 +471,7 @@ CHECKS = [
     check_file_lengths,
     check_function_lengths,
     check_document_paths,
+    check_tuning,
     check_test_ids,
     check_promised_tests,
     check_runtime_files_documented,

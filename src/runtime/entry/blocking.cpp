@@ -1,5 +1,5 @@
 // Calls that announce that they may block the thread. The thread keeps its processor when such a
-// call begins. If the call takes long, sysmon takes the processor (take_back.cpp), or a goroutine
+// call begins. If the call takes long, sysmon takes the processor (retake.cpp), or a goroutine
 // that comes back from its own call does (hand_off.cpp). From Go's entersyscall and exitsyscall.
 //
 // During the call the thread has no current machine, so enter() treats it as unknown. If the called
@@ -34,7 +34,7 @@ constexpr std::int64_t moment_ns = 100'000;
   m->border.begin_call();
   platform::set_calling_machine(m);
   platform::set_current_machine(nullptr);
-  if (__builtin_expect(rt::sched.sysmon_delay_ns.load_relaxed() > moment_ns, 0)) {
+  if (__builtin_expect(rt::sched.sysmon.delay_ns.load_relaxed() > moment_ns, 0)) {
     ask_for_attention();
   }
 }

@@ -91,7 +91,7 @@ void boot() noexcept {
                           .goroutine = &own_goroutine_id,
                           .end_slice = &end_own_slice});
   sched.stacks.start(stack_bytes_option());
-  sched.main_stack_bytes = main_stack_bytes(sched.stacks.default_bytes());
+  sched.main.stack_bytes = main_stack_bytes(sched.stacks.default_bytes());
   sched.goroutine_main = &goroutine_main;
   make_processors(procs_option());
   platform::set_uncaught_hooks(&report_uncaught_exception, &end_unless_caught);

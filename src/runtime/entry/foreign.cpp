@@ -36,7 +36,7 @@ void forget_thread(void* arg) {
   detach_thread(m);
   give_machine(m);
   detail::light_barrier("DL-1");
-  if (sched.awaits_foreigners.load_relaxed()) wake_sysmon();  // DL-1
+  if (sched.sysmon.awaits_foreigners.load_relaxed()) wake_sysmon();  // DL-1
 }
 
 goroutine* make_self(machine* m) noexcept {

@@ -32,8 +32,8 @@ struct search {
 // there.
 _Unwind_Reason_Code ask_frame(_Unwind_Context* frame, void* arg) {
   auto* s = static_cast<search*>(arg);
-  const bool is_asked =
-      _Unwind_GetCFA(frame) > sched.run_frame && _Unwind_GetLanguageSpecificData(frame) != nullptr;
+  const bool is_asked = _Unwind_GetCFA(frame) > sched.main.run_frame &&
+                        _Unwind_GetLanguageSpecificData(frame) != nullptr;
   if (!is_asked || __gxx_personality_v0(1, _UA_SEARCH_PHASE, s->exception->exception_class,
                                         s->exception, frame) != _URC_HANDLER_FOUND) {
     return _URC_NO_REASON;
@@ -51,11 +51,11 @@ bool is_caught_by_caller(_Unwind_Exception* exception) noexcept {
 
 // By the main goroutine, which blocks its thread: the exception is in flight.
 bool does_run_catch(_Unwind_Exception* exception) noexcept {
-  sched.leaves_main = exception;
-  sched.main_done.wake();
-  sched.main_answer.sleep();
-  sched.main_answer.clear();
-  return sched.is_main_caught;
+  sched.main.leaving = exception;
+  sched.main.done.wake();
+  sched.main.answer.sleep();
+  sched.main.answer.clear();
+  return sched.main.is_caught;
 }
 
 }  // namespace
@@ -70,12 +70,12 @@ void end_unless_caught(_Unwind_Exception* exception) noexcept {
 
 void sleep_in_run() noexcept {
   for (;;) {  // ends with the main goroutine
-    sched.main_done.sleep();
-    if (sched.leaves_main == nullptr) return;
-    sched.main_done.clear();
-    sched.is_main_caught = is_caught_by_caller(sched.leaves_main);
-    sched.leaves_main = nullptr;
-    sched.main_answer.wake();
+    sched.main.done.sleep();
+    if (sched.main.leaving == nullptr) return;
+    sched.main.done.clear();
+    sched.main.is_caught = is_caught_by_caller(sched.main.leaving);
+    sched.main.leaving = nullptr;
+    sched.main.answer.wake();
   }
 }
 

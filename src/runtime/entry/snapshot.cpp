@@ -1,5 +1,4 @@
 // From Go's goroutineProfileWithLabels, in its older form, which stops the world.
-
 #include "runtime/entry/snapshot.hpp"
 
 #include "platform/os.hpp"

@@ -47,7 +47,7 @@ stats read_stats() noexcept {
   const inside_runtime inside;
   stats s = {};
   s.goroutines = rt::living_goroutines();
-  s.threads = rt::sched.machine_count.load_relaxed();
+  s.threads = rt::sched.threads.machines.load_relaxed();
   s.spinning_threads = rt::sched.gate.searching();
   s.procs = rt::sched.procs.read();
   s.idle_procs = rt::sched.gate.idle();

@@ -124,7 +124,7 @@ void start_main(const main_task& task) {
   rt::machine* m = rt::enter();
   rt::goroutine* g = rt::take_record(m);
   if (g != nullptr) {
-    extra->stack_bytes = rt::sched.main_stack_bytes;
+    extra->stack_bytes = rt::sched.main.stack_bytes;
     g->extra = extra.release();
     ::new (g->task) main_task(task);
     g->run = &run_task<main_task>;
@@ -139,24 +139,24 @@ void start_main(const main_task& task) {
 
 void run_main(const run_options& options, const task_type& type, void* callable) {
   if (self() != nullptr) throw std::logic_error("sley::run: called from a goroutine");
-  if (!rt::sched.in_run.try_take()) {
+  if (!rt::sched.main.in_run.try_take()) {
     throw std::logic_error("sley::run: another thread is in run()");
   }
   struct finisher {
-    ~finisher() { rt::sched.in_run.give_back(); }
+    ~finisher() { rt::sched.main.in_run.give_back(); }
   } guard;
-  rt::sched.run_frame = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
+  rt::sched.main.run_frame = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
   if (options.on_this_thread) {
     rt::run_here(type, callable);
     return;
   }
   std::exception_ptr error;
-  rt::sched.main_done.clear();
-  using phase = rt::sched_state::run_phase;
-  rt::sched.run.store_relaxed(phase::begins);  // published with the goroutine
+  rt::sched.main.done.clear();
+  using phase = rt::run_phase;
+  rt::sched.main.phase.store_relaxed(phase::begins);  // published with the goroutine
   start_main({&type, callable, &error});
   phase seen = phase::begins;
-  rt::sched.run.cas_acq_rel(seen, phase::waits, "MR-1");
+  rt::sched.main.phase.cas_acq_rel(seen, phase::waits, "MR-1");
   rt::sleep_in_run();
   rt::wait_for_last_words();
   if (error != nullptr) std::rethrow_exception(std::move(error));

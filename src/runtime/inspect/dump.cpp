@@ -2,7 +2,6 @@
 // tracebackothers and printCreatedBy.
 //
 // The scheduler is halted first, as well as that goes in a broken process.
-
 #include "runtime/inspect/dump.hpp"
 
 #include "base/check.hpp"

@@ -1,5 +1,4 @@
 // From Go's goroutineheader, traceback and printcreatedby.
-
 #include "runtime/inspect/goroutine_text.hpp"
 
 #include "base/peek.hpp"

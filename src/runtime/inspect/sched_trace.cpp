@@ -1,7 +1,6 @@
 // SLEYDEBUG=schedtrace=N: the state of the scheduler in the lines of Go 1.27's schedtrace, for the
 // tools and eyes that know them. Printed by sysmon, without allocating; figures of a moment, which
 // may contradict each other.
-
 #include "runtime/inspect/sched_trace.hpp"
 
 #include "base/peek.hpp"
@@ -12,6 +11,7 @@
 #include "runtime/state/records.hpp"
 #include "runtime/state/sched_state.hpp"
 
+#include <span>
 #include <string_view>
 
 namespace sley::rt {
@@ -20,20 +20,18 @@ namespace {
 
 using base::peek;
 
-char gathered[16 * 1024];  // [sysmon]
-
 // The lines of one state, which are written at once: a process that ends meanwhile shows all of
 // them or none. A state that is too large is written in pieces.
 class state_writer {
  public:
-  state_writer() noexcept = default;
+  explicit state_writer(std::span<char> memory) noexcept : memory_(memory) {}
   ~state_writer() { flush(); }
   state_writer(const state_writer&) = delete;
   state_writer& operator=(const state_writer&) = delete;
 
   state_writer& text(std::string_view s) noexcept {
-    if (used_ + s.size() > sizeof gathered) flush();
-    used_ += s.copy(gathered + used_, sizeof gathered - used_);
+    if (used_ + s.size() > memory_.size()) flush();
+    used_ += s.copy(memory_.data() + used_, memory_.size() - used_);
     return *this;
   }
   state_writer& dec(std::uint64_t n) noexcept { return text(base::line_writer().dec(n).view()); }
@@ -44,9 +42,11 @@ class state_writer {
 
  private:
   void flush() noexcept {
-    base::write_all(2, {gathered, used_});
+    base::write_all(2, {memory_.data(), used_});
     used_ = 0;
   }
+
+  std::span<char> memory_;
   std::size_t used_ = 0;
 };
 
@@ -70,7 +70,7 @@ void print_head(state_writer& line, std::int64_t since_start_ns) noexcept {
   line.text("SCHED ").dec(static_cast<std::uint64_t>(since_start_ns / ms));
   line.text("ms: gomaxprocs=").dec(sched.procs.read_relaxed());
   line.text(" idleprocs=").dec(sched.gate.idle());
-  line.text(" threads=").dec(sched.machine_count.load_relaxed() + own_threads());
+  line.text(" threads=").dec(sched.threads.machines.load_relaxed() + own_threads());
   line.text(" spinningthreads=").dec(sched.gate.searching());
   line.text(" needspinning=").dec(0);
   line.text(" idlethreads=").dec(sched.idle_machine_count.load_relaxed());
@@ -146,18 +146,15 @@ void print_details(state_writer& line) noexcept {
   }
 }
 
-std::int64_t started_ns = 0;  // [sysmon]
-std::int64_t next_ns = 0;     // [sysmon]
-
 }  // namespace
 
-void trace_schedule(std::int64_t now_ns) noexcept {
+void sched_tracer::print_if_due(std::int64_t now_ns) noexcept {
   const debug_settings& settings = debug_options();
-  if (settings.schedtrace_ns == 0 || now_ns < next_ns) return;
-  if (started_ns == 0) started_ns = now_ns;
-  next_ns = now_ns + settings.schedtrace_ns;
-  state_writer line;
-  print_head(line, now_ns - started_ns);
+  if (settings.schedtrace_ns == 0 || now_ns < next_ns_) return;
+  if (started_ns_ == 0) started_ns_ = now_ns;
+  next_ns_ = now_ns + settings.schedtrace_ns;
+  state_writer line(gathered_);
+  print_head(line, now_ns - started_ns_);
   if (settings.scheddetail) {
     print_details(line);
   } else {

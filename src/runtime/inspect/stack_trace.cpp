@@ -2,7 +2,6 @@
 // outside, beginning at its saved context, which may be on any stack: a goroutine may park on a
 // stack that it has made itself. A goroutine that has a thread (it runs, blocks, or was stopped by
 // a signal) is asked for its trace by a signal. No wait is very long.
-
 #include "runtime/inspect/stack_trace.hpp"
 
 #include "platform/context.hpp"

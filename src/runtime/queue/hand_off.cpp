@@ -1,6 +1,5 @@
 // Moves a processor from one machine to another: when its machine blocks, when sysmon has taken it
 // away, and when its machine has nothing to run. From Go's handoffp.
-
 #include "runtime/queue/hand_off.hpp"
 
 #include "runtime/queue/idle.hpp"

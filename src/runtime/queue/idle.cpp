@@ -17,8 +17,8 @@ processor* pop_idle(const processor* wanted) noexcept {
   processor* p = *link;
   SLEY_CHECK(p != nullptr, "the gate counts the idle processors");
   *link = p->next_idle;
-  if (sched.sysmon_sleeps) {
-    sched.sysmon_sleeps = false;
+  if (sched.sysmon.rests) {
+    sched.sysmon.rests = false;
     wake_sysmon();
   }
   return p;

@@ -1,5 +1,4 @@
 // Queues goroutines that are runnable. From Go's runqput, goready and the end of newproc.
-
 #include "runtime/queue/ready.hpp"
 
 #include "platform/decisions.hpp"

@@ -7,7 +7,6 @@
 //         empties the caches of idle processors and looks for a stack, in wait_for_stack. While any
 //         goroutine waits no processor keeps stacks that come free.
 //   Test: tests/model/stackless_model.cpp.
-
 #include "runtime/queue/stacks.hpp"
 
 #include "base/print.hpp"

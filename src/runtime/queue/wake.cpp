@@ -1,6 +1,5 @@
 // Wakes a machine when work is submitted, and puts a machine to sleep when there is none. From Go's
 // wakep, startm and stopm. parts/wake_gate.hpp decides whether a machine must be woken.
-
 #include "runtime/queue/wake.hpp"
 
 #include "platform/poller.hpp"
@@ -11,16 +10,16 @@
 namespace sley::rt {
 
 void request_threads(std::uint32_t most) noexcept {
-  const std::uint32_t threads = own_threads() + sched.machine_count.load_relaxed();
-  if (threads + most > sched.thread_limit.load_relaxed()) most = 1;  // none ahead blows the fuse
-  if (sched.thread_requests.add(most)) sched.template_note.wake();
+  const std::uint32_t threads = own_threads() + sched.threads.machines.load_relaxed();
+  if (threads + most > sched.threads.limit.load_relaxed()) most = 1;  // none ahead blows the fuse
+  if (sched.threads.requests.add(most)) sched.threads.template_note.wake();
 }
 
 namespace {
 
 // No machine sleeps, and a requested thread is on its way, which will look at all queues (TH-1).
 bool is_thread_coming() noexcept {
-  return sched.thread_requests.is_any_coming() && sched.idle_machine_count.load_relaxed() == 0;
+  return sched.threads.requests.is_any_coming() && sched.idle_machine_count.load_relaxed() == 0;
 }
 
 // There is an idle processor and no idle machine for it. If the thread of a queued goroutine waits
@@ -98,7 +97,7 @@ void see_to_polling() noexcept {
 
 bool wake_dozing_poller() noexcept {
   sched.lock.acquire();
-  machine* m = sched.dozing_poller.load_relaxed();  // changed under the lock
+  machine* m = sched.poller.dozing.load_relaxed();  // changed under the lock
   const bool is_taken = m != nullptr && remove_idle_machine(m);
   sched.lock.release();
   if (is_taken) m->note.wake();
@@ -108,7 +107,7 @@ bool wake_dozing_poller() noexcept {
 void timer_armed(std::int64_t when_ns) noexcept {
   if (when_ns == never) return;
   detail::light_barrier("PL-1");
-  const std::int64_t until = sched.poll_until_ns.load_relaxed();  // PL-1: the barriers order it
+  const std::int64_t until = sched.poller.until_ns.load_relaxed();  // PL-1: the barriers order it
   if (until == 0) {
     wake_if_needed();
   } else if (when_ns < until && !wake_dozing_poller()) {

@@ -1,5 +1,4 @@
 // The rare cases at the entrance of the runtime. From Go's exitsyscall and gopreempt_m.
-
 #include "runtime/run/attend.hpp"
 
 #include "base/check.hpp"
@@ -26,7 +25,7 @@ machine* attend_foreign(machine* m) noexcept {
 }
 
 // Takes back the last processor of m if its present holder is in an announced call.
-bool take_back_p(machine* m) noexcept {
+bool retake_p(machine* m) noexcept {
   processor* p = m->last_p;
   machine* holder = p == nullptr ? nullptr : p->m.read();  // looked at again below
   if (holder == nullptr) return false;
@@ -45,7 +44,7 @@ bool take_back_p(machine* m) noexcept {
 // Gets a processor for a machine that has lost its own. Its goroutine may have to wait for its
 // turn.
 void regain_p(machine* m, bool may_move) noexcept {
-  if (take_idle_p(m) || take_back_p(m)) return;
+  if (take_idle_p(m) || retake_p(m)) return;
   if (may_move && m->locks == 0) {
     yield_without_p(m);
   } else {

@@ -1,7 +1,6 @@
 // A goroutine ends. Its stack is still warm: a goroutine that has not begun yet takes it over
 // without a switch. From Go's goexit0, which has no such short cut, because there a stack comes
 // with the record.
-
 #include "runtime/run/exit.hpp"
 
 #include "base/check.hpp"
@@ -70,8 +69,8 @@ struct continuation {
   retire(m, g);
   if (was_main) {
     pause();
-    sched.run.exchange_acq_rel(sched_state::run_phase::ends, "MR-1");
-    sched.main_done.wake();
+    sched.main.phase.exchange_acq_rel(run_phase::ends, "MR-1");
+    sched.main.done.wake();
   }
   if (next != nullptr && next->stack == s) {
     m->g = next;

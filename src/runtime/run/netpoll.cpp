@@ -25,8 +25,8 @@ void stand_in_line(io_side& side, io_waiter* self) noexcept {
   side.last_in_line = self;
 }
 
-// The turn goes to the next in line. Returns that goroutine, which must be made ready.
-goroutine* pass_turn(io_side& side) noexcept {
+// The side's lock goes to the next in line. Returns that goroutine, which must be made ready.
+goroutine* pass_side(io_side& side) noexcept {
   io_waiter* next = side.first_in_line;
   side.is_taken = next != nullptr;
   if (next == nullptr) return nullptr;
@@ -45,9 +45,9 @@ void wake(goroutine* g) noexcept {
 }
 
 // Releases the lock.
-void give_up_turn(watched* w, io_side& side) noexcept {
+void release_side(watched* w, io_side& side) noexcept {
   goroutine* closer = leave_use(w);
-  goroutine* next = pass_turn(side);
+  goroutine* next = pass_side(side);
   w->lock.release();
   wake(next);
   wake(closer);
@@ -58,7 +58,7 @@ io_result state_of(const watched* w, const io_side& side) noexcept {
   return side.has_expired ? io_result::timed_out : io_result::ready;
 }
 
-// The caller has the turn. Releases the lock. Inlined: a return after a switch is slow.
+// The caller holds the side. Releases the lock. Inlined: a return after a switch is slow.
 [[gnu::always_inline]] inline io_result wait_until_worth_it(watched* w, io_side& side) noexcept {
   io_waiter self{.g = current_machine()->g, .result = state_of(w, side)};
   if (self.result == io_result::ready && !side.may_try) {
@@ -72,7 +72,7 @@ io_result state_of(const watched* w, const io_side& side) noexcept {
     side.may_try = false;
     w->lock.release();
   } else {
-    give_up_turn(w, side);
+    release_side(w, side);
   }
   return self.result;
 }
@@ -180,7 +180,7 @@ io_result begin_io(watched* w, io_side& side) noexcept {
   if (std::exchange(side.is_taken, true)) {
     io_waiter self{.g = current_machine()->g};
     stand_in_line(side, &self);
-    park_and_release(wait::io_turn, w->lock);
+    park_and_release(wait::io_lock, w->lock);
     w->lock.acquire();
   }
   return wait_until_worth_it(w, side);
@@ -202,7 +202,7 @@ void end_io(watched* w, io_side& side, bool may_try) noexcept {
   const bool may_have_mark = platform::is_told_of_urgent_data();
   w->lock.acquire();
   if (may_try || ((w->has_ended || may_have_mark) && &side == &w->reading)) side.may_try = true;
-  give_up_turn(w, side);
+  release_side(w, side);
 }
 
 bool begin_use(watched* w) noexcept {

@@ -1,12 +1,12 @@
 // Goroutines that wait for descriptors. From Go's netpoll.go and poll/fd_mutex.go.
 //
 // A watched descriptor is registered with the poller once. Reading and writing have a side each:
-// one goroutine at a time has a side's turn and makes system calls with it, others queue. `may_try`
-// says that a call is worth making. The goroutine with the turn clears it before the call, and
-// events set it. So after a call that found nothing the goroutine waits unless an event has come
-// since.
+// one goroutine at a time holds a side and makes system calls with it, others queue. `may_try`
+// says that a call is worth making. The goroutine that holds the side clears it before the call,
+// and events set it. So after a call that found nothing the goroutine waits unless an event has
+// come since.
 //
-// A goroutine that waits for one of several events, as poll(2) does, takes no turn: it observes the
+// A goroutine that waits for one of several events, as poll(2) does, takes no side: it observes the
 // descriptor. Every event wakes all observers, and each looks whether the descriptor is ready for
 // it.
 //
@@ -25,7 +25,7 @@ namespace sley::rt {
 // Null, and an errno value: the descriptor can't be waited for (EPERM), or there is no memory, or
 // no room in a table of the kernel's.
 watched* watch(int fd, int& error) noexcept;
-// For a descriptor that can't be waited for: turns and close only. Null: no memory.
+// For a descriptor that can't be waited for: sides and close only. Null: no memory.
 watched* hold(int fd) noexcept;
 
 // Wakes all waiters, waits until no operation uses the descriptor, and watches it no longer: the
@@ -34,12 +34,12 @@ watched* hold(int fd) noexcept;
 // After unwatch(), once no goroutine uses the record any more.
 void forget(watched* w) noexcept;
 
-// If the result is `ready` the caller has the turn and may make a call, and must then use
-// wait_for_event or end_io. Else it has no turn.
+// If the result is `ready` the caller holds the side and may make a call, and must then use
+// wait_for_event or end_io. Else it does not hold it.
 [[nodiscard]] io_result begin_io(watched* w, io_side& side) noexcept;
-// The call found nothing: waits until another is worth making. If not `ready` the turn is over.
+// The call found nothing: waits until another is worth making. If not `ready` the side is released.
 [[nodiscard]] io_result wait_for_event(watched* w, io_side& side) noexcept;
-// Between two calls in one turn: returns what begin_io would return.
+// Between two calls while the side is held: returns what begin_io would return.
 [[nodiscard]] io_result state_of_io(watched* w, const io_side& side) noexcept;
 // The call was made. `may_try`: there may be more.
 void end_io(watched* w, io_side& side, bool may_try) noexcept;
@@ -52,7 +52,7 @@ void end_observing(watched* w, io_observer& self) noexcept;
 // The wait of this observer ends, or its next one does.
 void cancel_observing(watched* w, io_observer& which) noexcept;
 
-// A use of the descriptor that needs no turn. False: it is closed.
+// A use of the descriptor that needs no side. False: it is closed.
 [[nodiscard]] bool begin_use(watched* w) noexcept;
 // The same for a caller that does not own the descriptor: it knows the record, and the sequence
 // that this had while the descriptor was open. False: closed, or another descriptor uses the

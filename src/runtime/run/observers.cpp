@@ -3,7 +3,6 @@
 // An observer is on the descriptor's list from before its first look until it leaves. An event that
 // comes while it looks alerts it, so it looks again instead of parking: nothing is missed between
 // the look, which is a system call, and the wait.
-
 #include "runtime/queue/ready.hpp"
 #include "runtime/run/netpoll.hpp"
 #include "runtime/run/park.hpp"

@@ -2,7 +2,6 @@
 // runtime. No goroutine is interrupted, because it may hold malloc's lock and the process may want
 // to exit. For the same reason a goroutine that a signal has stopped in the middle of user code
 // goes on, without a processor, until it enters the runtime.
-
 #include "runtime/run/pause.hpp"
 
 #include "runtime/queue/hand_off.hpp"

@@ -61,7 +61,7 @@ void park_thread(machine* m, wait_reason reason, after_switch_action action, voi
     action(g, arg);
     see_to_polling();  // it may wait for a descriptor
     detail::light_barrier("DL-1");
-    if (sched.awaits_foreigners.load_relaxed()) wake_sysmon();  // DL-1
+    if (sched.sysmon.awaits_foreigners.load_relaxed()) wake_sysmon();  // DL-1
     m->note.sleep();
     m->note.clear();
     g->status.transition(parts::status::runnable, parts::status::running);
@@ -91,7 +91,7 @@ void release_interrupted() noexcept {
     g->bound_to->border.raise(parts::border::lost);
     g->bound_to->note.wake();
   }
-  sched.new_strays.add(1);
+  sched.sysmon.new_detached.add(1);
 }
 
 }  // namespace sley::rt

@@ -20,7 +20,7 @@ enum class io_result : std::uint8_t { ready, timed_out, closed, canceled };  // 
 // A goroutine that waits, on its own stack.
 struct io_waiter {
   goroutine* g = nullptr;
-  io_waiter* next = nullptr;            // in the queue for a turn
+  io_waiter* next = nullptr;            // in the queue for a side
   io_result result = io_result::ready;  // written before it is made ready
 };
 
@@ -39,9 +39,9 @@ struct io_side : timer {               // the deadline's
   watched* owner = nullptr;            // [const]
   bool may_try = true;                 // [lock: owner->lock] a call may find something
   bool has_expired = false;            // [lock: owner->lock] the deadline has passed
-  bool is_taken = false;               // [lock: owner->lock] a goroutine has the turn
-  io_waiter* waiter = nullptr;         // [lock: owner->lock] has the turn, and waits for an event
-  io_waiter* first_in_line = nullptr;  // [lock: owner->lock] wait for the turn
+  bool is_taken = false;               // [lock: owner->lock] a goroutine holds the side
+  io_waiter* waiter = nullptr;         // [lock: owner->lock] holds the side, and waits for an event
+  io_waiter* first_in_line = nullptr;  // [lock: owner->lock] wait for the side
   io_waiter* last_in_line = nullptr;   // [lock: owner->lock]
 };
 

@@ -63,7 +63,7 @@ goroutine_list take_share(std::size_t most) noexcept {
   const std::uint32_t procs = sched.procs.read();
   const bool are_many = sched.queue.size() >= many_waiting;
   goroutine_list share = sched.queue.take_share(procs, most, waits_on_its_thread);
-  if (are_many) warm_up(share);
+  if (are_many) prefetch(share);
   return share;
 }
 

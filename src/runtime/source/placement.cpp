@@ -1,7 +1,6 @@
 // A descriptor is polled by the machines of one processor, and its reader goes on there. So the set
 // in which it is watched decides where the reader runs. Each time a reader has waited for a number
 // of events, its set is chosen again.
-
 #include "runtime/source/placement.hpp"
 
 #include "platform/decisions.hpp"

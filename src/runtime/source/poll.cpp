@@ -36,7 +36,7 @@ constexpr std::int64_t longest_doze_ns = 800'000;  // an event is noticed at mos
 
 // Publishes until when the poller sleeps; returns until when it may.
 std::int64_t publish_sleep(std::int64_t until_ns) noexcept {
-  sched.poll_until_ns.store_relaxed(until_ns);
+  sched.poller.until_ns.store_relaxed(until_ns);
   detail::heavy_barrier("PL-1");
   // PL-1: a thread that has armed an earlier timer saw the sleep and wakes the poller, or its timer
   // is seen here.
@@ -44,8 +44,8 @@ std::int64_t publish_sleep(std::int64_t until_ns) noexcept {
 }
 
 void stop_being_poller() noexcept {
-  sched.poll_until_ns.store_relaxed(0);
-  sched.poller.give_back();
+  sched.poller.until_ns.store_relaxed(0);
+  sched.poller.role.give_back();
 }
 
 // Returns the goroutines that have become runnable.
@@ -61,8 +61,8 @@ goroutine_list find_events(machine* m) noexcept {
   if (!is_anything_watched()) return {};
   goroutine_list woken = look_at_sets(m);
   if (woken.is_empty()) return woken;
-  ++m->finds;
-  sched.finds.add_relaxed(1);
+  ++m->luck.own;
+  sched.poller.finds.add_relaxed(1);
   return woken;
 }
 
@@ -79,8 +79,8 @@ namespace {
 // Are more events likely? True if events were found since the last call while goroutines run on
 // other processors.
 bool are_events_likely(machine* m) noexcept {
-  const std::uint32_t finds = sched.finds.load_relaxed();
-  if (std::exchange(m->seen_finds, finds) == finds || !is_anything_watched()) return false;
+  const std::uint32_t finds = sched.poller.finds.load_relaxed();
+  if (std::exchange(m->luck.seen, finds) == finds || !is_anything_watched()) return false;
   return sched.gate.idle() + 1 < sched.procs.read();
 }
 
@@ -99,27 +99,25 @@ bool look_on(machine* m) noexcept {
   return false;
 }
 
-void poll_if_late(std::int64_t now_ns) noexcept { ready_all(look_at_late_sets(now_ns)); }
-
 namespace {
 
 // Have other machines found events since this machine last asked?
 bool have_others_found_events(machine* m) noexcept {
-  const std::uint32_t others = sched.finds.load_relaxed() - m->finds;
-  return std::exchange(m->others_finds, others) != others;
+  const std::uint32_t others = sched.poller.finds.load_relaxed() - m->luck.own;
+  return std::exchange(m->luck.others, others) != others;
 }
 
 void lie_down_dozing(machine* m) noexcept {
   m->next_p = nullptr;
   detail::lock_guard guard(sched.lock);
   push_idle_machine(m);
-  sched.dozing_poller.store_relaxed(m);
+  sched.poller.dozing.store_relaxed(m);
 }
 
 // False if another thread has taken the machine from the idle ones and is about to wake it.
 bool get_up(machine* m, bool was_woken) noexcept {
   detail::lock_guard guard(sched.lock);
-  sched.dozing_poller.store_relaxed(nullptr);
+  sched.poller.dozing.store_relaxed(nullptr);
   return !was_woken && remove_idle_machine(m);
 }
 
@@ -164,7 +162,7 @@ bool sleep_until_needed(machine* m) noexcept {
   // timer is late, sysmon acts.
   if (sched.gate.available() == 0) return stop_m(m);
   const bool may_doze = have_others_found_events(m) && !is_everybody_idle();
-  if (!sched.poller.try_take()) {
+  if (!sched.poller.role.try_take()) {
     timer_armed(until);                             // the poller may not know this timer
     if (is_everybody_idle()) wake_dozing_poller();  // no other machine polls any more
     return stop_m(m);

@@ -16,6 +16,5 @@ goroutine* poll_now(machine* m) noexcept;
 // A searching machine that found nothing polls a little longer if events are likely. True: there
 // may be something to run now. [inside]
 bool look_on(machine* m) noexcept;
-void poll_if_late(std::int64_t now_ns) noexcept;  // [sysmon]
 
 }  // namespace sley::rt

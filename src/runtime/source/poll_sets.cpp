@@ -111,17 +111,15 @@ goroutine_list look_at_sets(machine* m) noexcept {
   return woken;
 }
 
-goroutine_list look_at_late_sets(std::int64_t now_ns) noexcept {
-  static look_counts counts;                                 // [sysmon]
-  static std::int64_t seen_at_ns[platform::most_poll_sets];  // [sysmon]
+goroutine_list late_sets::look(std::int64_t now_ns) noexcept {
   const std::int64_t longest_ns =
       sched.gate.reserve() != 0 ? longest_unpolled_in_reserve_ns : longest_unpolled_ns;
   const std::uint32_t sets = sched.poll_set_count.read();
   goroutine_list woken;
   for (std::uint32_t set = 0; set < sets; ++set) {
-    if (!counts.is_neglected(set)) {
-      seen_at_ns[set] = now_ns;
-    } else if (now_ns - seen_at_ns[set] >= longest_ns) {
+    if (!counts_.is_neglected(set)) {
+      seen_at_ns_[set] = now_ns;
+    } else if (now_ns - seen_at_ns_[set] >= longest_ns) {
       woken.append(look_at(set));
     }
   }

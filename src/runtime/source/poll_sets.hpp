@@ -31,9 +31,19 @@ int open_poll_sets() noexcept;
 void remove_from_set(std::uint32_t set, int fd) noexcept;
 
 // These poll without waiting and return the goroutines that must be made ready.
-goroutine_list look_at_all_sets() noexcept;                      // [inside]
-goroutine_list look_at_sets(machine* m) noexcept;                // [inside] own set and others'
-goroutine_list look_at_late_sets(std::int64_t now_ns) noexcept;  // [sysmon] sets unpolled for long
+goroutine_list look_at_all_sets() noexcept;        // [inside]
+goroutine_list look_at_sets(machine* m) noexcept;  // [inside] own set and others'
+
+// The sets that no machine has polled for long. [sysmon]
+class late_sets {
+ public:
+  // Polls them, as above.
+  goroutine_list look(std::int64_t now_ns) noexcept;
+
+ private:
+  look_counts counts_;
+  std::int64_t seen_at_ns_[platform::most_poll_sets] = {};  // when they were last polled
+};
 
 // Has any set gone unpolled since this was last asked with these counts?
 bool are_any_neglected(look_counts& counts) noexcept;

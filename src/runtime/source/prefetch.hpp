@@ -16,7 +16,7 @@ namespace sley::rt {
 inline constexpr std::size_t many_waiting = 4096;
 
 // A goroutine's record.
-inline void warm_up_record(const goroutine* g) noexcept {
+inline void prefetch_record(const goroutine* g) noexcept {
   const auto* start = reinterpret_cast<const char*>(g);
   for (std::size_t at = 0; at < sizeof(goroutine); at += 64) __builtin_prefetch(start + at);
 }
@@ -31,7 +31,7 @@ inline bool has_left_stack(const goroutine* g) noexcept {
 //
 // One line of each stack is loaded first, because some CPUs (seen on an Intel Xeon of 2023) drop a
 // prefetch whose page is in no TLB. Loads in a row let the CPU walk to several pages at once.
-inline void warm_up_stacks(std::span<goroutine* const> all) noexcept {
+inline void prefetch_stacks(std::span<goroutine* const> all) noexcept {
   constexpr std::ptrdiff_t below = 256;
   constexpr std::ptrdiff_t above = 512;
   for (const goroutine* g : all) {
@@ -45,15 +45,15 @@ inline void warm_up_stacks(std::span<goroutine* const> all) noexcept {
 }
 
 // Prefetches the first goroutines of a list.
-inline void warm_up(const goroutine_list& list) noexcept {
+inline void prefetch(const goroutine_list& list) noexcept {
   constexpr std::size_t most = 128;
   goroutine* all[most];
   std::size_t count = 0;
   for (goroutine* g = list.front(); g != nullptr && count < most; g = g->next) {
-    warm_up_record(g);
+    prefetch_record(g);
     all[count++] = g;
   }
-  warm_up_stacks({all, count});
+  prefetch_stacks({all, count});
 }
 
 }  // namespace sley::rt

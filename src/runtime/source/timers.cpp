@@ -120,7 +120,7 @@ std::size_t fire_due(timer_set& set, std::int64_t now_ns, std::size_t limit,
     const due_element& e = due[i];
     goroutine* g = e.sleeper != nullptr ? e.sleeper : fire(set, e.t, now_ns);
     if (g == nullptr) continue;
-    warm_up_record(g);
+    prefetch_record(g);
     woken.all[woken.size++] = g;
   }
   publish_first(set);
@@ -210,7 +210,7 @@ bool run_due_timers(processor* p) noexcept {
     const std::size_t limit = std::min(most_fired_at_once, room_of(own));
     woken_list woken;
     const std::size_t count = fire_due(set, now, limit, woken);
-    if (woken.are_many_waiting) warm_up_stacks({woken.all, woken.size});
+    if (woken.are_many_waiting) prefetch_stacks({woken.all, woken.size});
     for (std::size_t i = 0; i < woken.size; ++i) {
       goroutine* g = woken.all[i];
       if (g->status.get() == parts::status::idle) {

@@ -19,6 +19,7 @@
 
 namespace sley::rt {
 
+struct machine;
 struct processor;
 struct stack_trace;
 
@@ -29,6 +30,26 @@ struct after_switch {
   after_switch_action action = nullptr;
   goroutine* g = nullptr;
   void* arg = nullptr;
+};
+
+// A machine that runs its goroutine without a processor; see watchdog/detached.cpp. [sysmon]
+struct detached_mark {
+  machine* next = nullptr;  // link in the list of detached machines
+  bool is_listed = false;
+  std::int64_t cpu_ns = 0;  // the thread's CPU time when it lost its processor
+};
+
+// Looks without waiting that found events; see source/poll.cpp. [owner]
+struct event_luck {
+  std::uint32_t own = 0;     // this machine's part of sched.poller.finds
+  std::uint32_t seen = 0;    // sched.poller.finds when it last ran out of work
+  std::uint32_t others = 0;  // the others' part when it last gave its processor up
+};
+
+// How much of a CPU the thread gets; see watchdog/reserve.cpp. [sysmon]
+struct cpu_share {
+  platform::cpu_times times;  // the thread's at the last look
+  std::uint32_t trial = 0;    // the trial of that look
 };
 
 struct alignas(64) machine {
@@ -54,25 +75,20 @@ struct alignas(64) machine {
   // The announcement has ended before its function, because the function uses the library. Counted
   // in `locks`: the goroutine stays on its thread meanwhile. [owner]
   bool has_left_call = false;
-  platform::context context;        // [owner] of its own stack (Go's g0), while a goroutine runs
-  platform::fiber_state fiber;      // [owner]
-  parts::note note;                 // the thread sleeps on it without work and for its turn
-  processor* next_p = nullptr;      // handed over with the wake of the note; null: go on without
-  processor* last_p = nullptr;      // [owner] the processor that it held last
-  machine* next_idle = nullptr;     // [lock: sched.lock]
-  machine* next_all = nullptr;      // [const] once it is on the list of all machines
-  machine* next_stray = nullptr;    // [sysmon] link in the list of machines without a processor
-  bool is_stray = false;            // [sysmon]
-  std::uint32_t finds = 0;          // [owner] its part of sched.finds
-  std::uint32_t seen_finds = 0;     // [owner] sched.finds when it last ran out of work
-  std::uint32_t others_finds = 0;   // [owner] the others' part when it last gave its processor up
-  std::int64_t stray_cpu_ns = 0;    // [sysmon] the thread's CPU time when it lost its processor
-  platform::cpu_times seen_times;   // [sysmon] the thread's CPU times at idle_limit.cpp's last look
-  std::uint32_t seen_in_trial = 0;  // [sysmon] the trial of that look
-  std::uint32_t id = 0;             // [const]
-  base::random random;              // [owner] for choices that users see: select
-  void* signal_stack = nullptr;     // [const] while the thread lives
-  goroutine* self = nullptr;        // [const] foreign: the goroutine that stands for the thread
+  platform::context context;     // [owner] of its own stack (Go's g0), while a goroutine runs
+  platform::fiber_state fiber;   // [owner]
+  parts::note note;              // the thread sleeps on it without work and for its turn
+  processor* next_p = nullptr;   // handed over with the wake of the note; null: go on without
+  processor* last_p = nullptr;   // [owner] the processor that it held last
+  machine* next_idle = nullptr;  // [lock: sched.lock]
+  machine* next_all = nullptr;   // [const] once it is on the list of all machines
+  detached_mark detached;
+  event_luck luck;
+  cpu_share share;
+  std::uint32_t id = 0;          // [const]
+  base::random random;           // [owner] for choices that users see: select
+  void* signal_stack = nullptr;  // [const] while the thread lives
+  goroutine* self = nullptr;     // [const] foreign: the goroutine that stands for the thread
   // The thread's id, 0 if there is none. The thread changes it under the border's lock.
   detail::atomic<std::int32_t> thread_id;
   // Points to the number of the thread's CPU; null if the kernel does not tell. [lock: the

@@ -28,13 +28,69 @@ namespace sley::rt {
 
 inline constexpr std::uint32_t max_processors = 256;
 
+// The machine that sleeps until an event or the next timer, if any; see source/poll.cpp.
+//   PL-1  The poller publishes how long it sleeps and then looks at all timers again; a thread that
+//         arms a timer publishes it and then looks how long the poller sleeps:
+//         store_relaxed(until_ns) + heavy barrier in publish_sleep <-> light barrier + load_relaxed
+//         in timer_armed.
+struct poller_state {
+  parts::role role;
+  detail::atomic<std::int64_t> until_ns{0};  // [atomic PL-1] 0: no poller
+  detail::atomic<std::uint32_t> finds;       // relaxed: looks without waiting that found events
+  // The poller, while it sleeps among the idle machines instead of in the kernel. Changed under
+  // sched.lock; read as a figure.
+  detail::atomic<machine*> dozing;
+};
+
+// Threads that the runtime makes; see watchdog/threads.cpp.
+struct thread_state {
+  parts::thread_requests requests;
+  parts::note template_note;  // wakes the template thread, any number of times
+  // 0: it has not begun. The other threads may run wherever it may, because it is never moved.
+  detail::atomic<std::int32_t> template_id;
+  detail::atomic<std::uint32_t> limit{10'000};  // relaxed: a fuse
+  detail::atomic<std::uint32_t> machines;       // relaxed: a figure; the threads of machines
+  detail::atomic<std::uint32_t> lasting;        // relaxed: a figure; 1 once it was used
+};
+
+// The main goroutine and the thread in run().
+//   MR-1  The thread waits (`waits`) neither before the main goroutine has been started nor after
+//         it has returned; whichever comes second sees the first: cas_acq_rel in run_main <->
+//         exchange_acq_rel in finish.
+enum class run_phase : std::uint32_t { begins, waits, ends };
+struct main_state {
+  parts::role in_run;               // by the thread in run()
+  detail::atomic<run_phase> phase;  // [atomic MR-1]
+  std::size_t stack_bytes = 0;      // [const] once booted
+  // Wakes the thread in run(): when the main goroutine has returned, and for an exception that is
+  // about to leave it, see main_exception.cpp. The notes hand over the fields behind them.
+  parts::note done;
+  _Unwind_Exception* leaving = nullptr;
+  parts::note answer;            // wakes the main goroutine's thread then
+  bool is_caught = false;        // by a caller of run()
+  std::uintptr_t run_frame = 0;  // the stack pointers of the callers' frames are above it
+};
+
+// What other threads tell sysmon; what it knows itself is in watchdog/watchdog.hpp.
+struct sysmon_state {
+  parts::note note;    // wakes sysmon, any number of times
+  bool rests = false;  // [lock: sched.lock] until a processor is taken into use
+  // How long sysmon sleeps at the moment. A thread that needs an earlier look wakes it.
+  detail::atomic<std::int64_t> delay_ns;
+  // Not empty: threads may run goroutines without a processor, and sysmon does not know of them.
+  // Bits are added where that happens, and taken before sysmon looks.
+  parts::pending_bits new_detached;
+  // True: only threads that the runtime did not make can still prevent a deadlock. sysmon looks
+  // again when one of them waits or ends. See DL-1 in deadlock.cpp.
+  detail::atomic<bool> awaits_foreigners;  // [atomic DL-1]
+};
+
 struct sched_state {
   parts::wake_gate gate;
   parts::global_queue<goroutine, &goroutine::next> queue;
   parts::stack_pool stacks;
-  std::size_t main_stack_bytes = 0;  // [const] once booted
-  base::visit_order order;           // [stw] how thieves walk over the processors
-  processor* processors = nullptr;   // [const] once booted: an array of max_processors
+  base::visit_order order;          // [stw] how thieves walk over the processors
+  processor* processors = nullptr;  // [const] once booted: an array of max_processors
   // The number of processors, and the most there ever were: a processor behind the first number
   // exists, but no machine holds it. Both change only while the world is stopped, so a machine with
   // a processor sees no change.
@@ -52,12 +108,10 @@ struct sched_state {
   processor* idle_processors = nullptr;              // [lock: lock] last in, first out
   machine* idle_machines = nullptr;                  // [lock: lock] last in, first out
   detail::atomic<std::uint32_t> idle_machine_count;  // changed under lock; read as a figure, TH-1
-  bool sysmon_sleeps = false;  // [lock: lock] until a processor is taken into use
-  goroutine_list dead;         // [lock: lock] records that no processor keeps
-  goroutine_list stackless;    // [lock: lock] runnable, but there is no memory for a stack
+  goroutine_list dead;                               // [lock: lock] records that no processor keeps
+  goroutine_list stackless;  // [lock: lock] runnable, but there is no memory for a stack
 
   parts::registry<machine, &machine::next_all> machines;
-  detail::atomic<std::uint32_t> machine_count;  // machines whose threads the runtime made and live
   detail::atomic<std::uint32_t> stackless_count;       // size of `stackless`, read without the lock
   detail::atomic<std::uint64_t> next_goroutine_id{2};  // 1 is the main goroutine's
   detail::atomic<std::uint64_t> spawned;  // by foreign threads; processors count their own
@@ -65,61 +119,24 @@ struct sched_state {
   detail::atomic<std::uint64_t> hand_offs;
   detail::atomic<std::uint64_t> retakes;
   detail::atomic<std::uint64_t> preemptions;  // by signal or at the border; processors count others
-  parts::role in_run;                         // by the thread in run()
   detail::atomic<bool> has_forked;            // this is the child of a fork
 
-  // The machine that sleeps until an event or the next timer, if any.
-  //   PL-1  The poller publishes how long it sleeps and then looks at all timers again; a thread
-  //         that arms a timer publishes it and then looks how long the poller sleeps:
-  //         store_relaxed(poll_until_ns) + heavy barrier in publish_sleep <-> light barrier +
-  //         load_relaxed in timer_armed.
-  parts::role poller;
-  detail::atomic<std::int64_t> poll_until_ns{0};  // [atomic PL-1] 0: no poller
-  detail::atomic<std::uint32_t> finds;           // relaxed: looks without waiting that found events
-  poll_set poll_sets[platform::most_poll_sets];  // of descriptors, see poll_sets.hpp
+  poller_state poller;
+  thread_state threads;
+  main_state main;
+  sysmon_state sysmon;
+
+  poll_set poll_sets[platform::most_poll_sets];   // of descriptors, see poll_sets.hpp
   base::published<std::uint32_t> poll_set_count;  // the number of open ones; never shrinks
-  // The poller, while it sleeps among the idle machines instead of in the kernel.
-  detail::atomic<machine*> dozing_poller;  // changed under lock; read as a figure
-
-  // Threads, see threads.cpp.
-  parts::thread_requests thread_requests;
-  parts::note template_note;  // wakes the template thread, any number of times
-  // 0: it has not begun. The other threads may run wherever it may, because it is never moved.
-  detail::atomic<std::int32_t> template_thread_id;
-  detail::atomic<std::uint32_t> thread_limit{10'000};  // relaxed: a fuse
-  detail::atomic<std::uint32_t> lasting_threads;       // relaxed: a figure; 1 once it was used
-
-  // Wakes the thread in run(): when the main goroutine has returned, and for an exception that is
-  // about to leave it, see main_exception.cpp. The notes hand over the fields behind them.
-  parts::note main_done;
-  _Unwind_Exception* leaves_main = nullptr;
-  parts::note main_answer;       // wakes the main goroutine's thread then
-  bool is_main_caught = false;   // by a caller of run()
-  std::uintptr_t run_frame = 0;  // the stack pointers of the callers' frames are above it
-  // True: only threads that the runtime did not make can still prevent a deadlock. sysmon looks
-  // again when one of them waits or ends. See DL-1 in deadlock.cpp.
-  detail::atomic<bool> awaits_foreigners;  // [atomic DL-1]
   detail::atomic<std::uint64_t> foreign_parks;
-  // Does the thread in run() do nothing but wait?
-  //   MR-1  Not before the main goroutine has been started, nor after it has returned; whichever
-  //         comes second sees the first: cas_acq_rel in run_main <-> exchange_acq_rel in finish.
-  enum class run_phase : std::uint32_t { begins, waits, ends };
-  detail::atomic<run_phase> run;  // [atomic MR-1]
-
-  parts::note sysmon_note;  // wakes sysmon, any number of times
-  // Not empty: threads may run goroutines without a processor, and sysmon does not know of them.
-  // Bits are added where that happens, and taken before sysmon looks.
-  parts::pending_bits new_strays;
-  // How long sysmon sleeps at the moment. A thread that needs an earlier look wakes it.
-  detail::atomic<std::int64_t> sysmon_delay_ns;
 };
 
 extern sched_state sched;
 
 // sysmon, the template thread and the lasting one: the machines' threads come on top.
-inline std::uint32_t own_threads() noexcept { return 2 + sched.lasting_threads.load_relaxed(); }
+inline std::uint32_t own_threads() noexcept { return 2 + sched.threads.lasting.load_relaxed(); }
 
 // sysmon looks at once. Any thread, also in a signal handler.
-inline void wake_sysmon() noexcept { sched.sysmon_note.wake(); }
+inline void wake_sysmon() noexcept { sched.sysmon.note.wake(); }
 
 }  // namespace sley::rt

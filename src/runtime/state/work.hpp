@@ -29,7 +29,7 @@ inline bool is_anything_watched() noexcept { return sched.watched_count.read_rel
 // Are descriptors watched while no machine is the poller?
 inline bool is_poller_missing() noexcept {
   // WG-1: a machine that gives the role up, or has found nothing watched, goes idle afterwards.
-  return is_anything_watched() && !sched.poller.is_taken();
+  return is_anything_watched() && !sched.poller.role.is_taken();
 }
 
 }  // namespace sley::rt

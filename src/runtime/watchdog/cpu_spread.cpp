@@ -8,7 +8,6 @@
 // sysmon itself moves to a CPU without a machine, if it may: each of its looks would cost the
 // goroutine beside it 20 us or more, and before it ends a time slice it looks at a thread's state
 // in /proc.
-
 #include "runtime/watchdog/cpu_spread.hpp"
 
 #include "base/peek.hpp"
@@ -22,24 +21,24 @@ namespace {
 
 constexpr std::int64_t between_looks_ns = 1'000'000;
 
-base::random choice{1};  // [sysmon]
+}  // namespace
 
 // A CPU that the thread may run on and that is not taken; false: there is none.
-bool find_free(std::int32_t thread_id, const platform::cpu_set& taken,
-               std::uint32_t& cpu) noexcept {
+bool cpu_spread::find_free(std::int32_t thread_id, const platform::cpu_set& taken,
+                           std::uint32_t& cpu) noexcept {
   platform::cpu_set free;
   if (platform::allowed_cpus(thread_id, free) < 0) return false;
   free.remove(taken);
   const int count = free.size();
   if (count == 0) return false;
-  cpu = free.nth(static_cast<int>(choice.below(static_cast<std::uint32_t>(count))));
+  cpu = free.nth(static_cast<int>(choice_.below(static_cast<std::uint32_t>(count))));
   return true;
 }
 
 // Adds the machine's CPU to the taken ones. If another machine is there, asks this one to move to a
 // free CPU, which is then taken. A thread that a goroutine has locked stays where the user wants
 // it, and a thread in an announced call mostly sleeps.
-void see_to_place(machine* m, platform::cpu_set& taken) noexcept {
+void cpu_spread::see_to_place(machine* m, platform::cpu_set& taken) noexcept {
   detail::lock_guard guard(m->border.guard());  // keeps the thread alive
   if (m->place == nullptr || m->border.call() != 0 || base::peek(m->user_locks) != 0) return;
   std::uint32_t cpu = base::peek(*m->place);
@@ -53,20 +52,17 @@ void see_to_place(machine* m, platform::cpu_set& taken) noexcept {
   taken.add(cpu);
 }
 
-}  // namespace
-
-void spread_machines(std::int64_t now_ns) noexcept {
-  static std::int64_t next_ns = 0;  // [sysmon]
+void cpu_spread::look(std::int64_t now_ns) noexcept {
   const std::uint32_t procs = sched.procs.read_relaxed();
-  if (now_ns < next_ns || sched.gate.idle() == procs || sched.gate.is_halted()) return;
-  next_ns = now_ns + between_looks_ns;
+  if (now_ns < next_ns_ || sched.gate.idle() == procs || sched.gate.is_halted()) return;
+  next_ns_ = now_ns + between_looks_ns;
   platform::cpu_set taken;
   for (std::uint32_t i = 0; i < procs; ++i) {
     machine* m = sched.processors[i].m.read();
     if (m != nullptr) see_to_place(m, taken);
   }
   const std::uint32_t* own = platform::place_of_this_thread();
-  const std::int32_t like = sched.template_thread_id.load_relaxed();
+  const std::int32_t like = sched.threads.template_id.load_relaxed();
   std::uint32_t cpu = 0;
   if (own != nullptr && taken.has(base::peek(*own)) && find_free(like, taken, cpu)) {
     platform::move_this_thread(cpu, like);

@@ -44,7 +44,7 @@ bool is_any_timer_armed() noexcept {
 
 bool is_anything_to_come() noexcept {
   return !is_everybody_idle() || sched.stackless_count.load_relaxed() != 0 ||
-         sched.gate.is_halted() || sched.thread_requests.is_any_coming() || is_anything_queued() ||
+         sched.gate.is_halted() || sched.threads.requests.is_any_coming() || is_anything_queued() ||
          is_any_timer_armed() || is_anybody_in_io() || is_world_request_pending() ||
          is_dump_requested();
 }
@@ -52,9 +52,9 @@ bool is_anything_to_come() noexcept {
 account take_account() noexcept {
   account a;
   a.waiting_threads = own_threads() + sched.idle_machine_count.load_relaxed();
-  const bool is_dozing = sched.dozing_poller.load_relaxed() != nullptr;  // then it is idle as well
-  if (sched.poller.is_taken() && !is_dozing) ++a.waiting_threads;
-  if (sched.run.load_relaxed() == sched_state::run_phase::waits) ++a.waiting_threads;
+  const bool is_dozing = sched.poller.dozing.load_relaxed() != nullptr;  // then it is idle as well
+  if (sched.poller.role.is_taken() && !is_dozing) ++a.waiting_threads;
+  if (sched.main.phase.load_relaxed() == run_phase::waits) ++a.waiting_threads;
   for (machine* m : sched.machines) {
     if (m->waits.load_relaxed()) ++a.waiting_threads;
   }
@@ -68,7 +68,7 @@ account take_account() noexcept {
 
 void look_for_deadlock() noexcept {
   if (is_anything_to_come()) return;
-  sched.awaits_foreigners.store_relaxed(true);
+  sched.sysmon.awaits_foreigners.store_relaxed(true);
   detail::heavy_barrier("DL-1");
   const account first = take_account();
   if (first.waiting_threads < own_threads() + 1) return;
@@ -82,7 +82,7 @@ void look_for_deadlock() noexcept {
   take_over_last_words();  // a goroutine that has begun them is asleep like the others
   if (living_goroutines() == 0) {
     // Foreign threads that wait for each other.
-    if (!sched.in_run.is_taken()) base::fatal("all threads are asleep in sley - deadlock!");
+    if (!sched.main.in_run.is_taken()) base::fatal("all threads are asleep in sley - deadlock!");
     base::fatal("no goroutines (main called runtime.Goexit) - deadlock!");
   }
   base::fatal("all goroutines are asleep - deadlock!");

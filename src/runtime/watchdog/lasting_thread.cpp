@@ -1,7 +1,6 @@
 // One note hands a call to the thread, one call at a time, and another note reports its end: writes
 // before a wake are seen after the sleep (NT-1). The thread is made by the template thread, so that
 // it inherits nothing from a thread on which user code runs.
-
 #include "runtime/watchdog/lasting_thread.hpp"
 
 #include "parts/note.hpp"
@@ -40,7 +39,7 @@ void wait_for_end() noexcept {
 
 int make() noexcept {
   lasting.is_wanted.store_relaxed(true);
-  sched.template_note.wake();
+  sched.threads.template_note.wake();
   wait_for_end();
   lasting.is_there = lasting.error == 0;
   return lasting.error;
@@ -69,7 +68,7 @@ void make_lasting_thread_if_wanted() noexcept {
   if (!lasting.is_wanted.load_relaxed()) return;
   lasting.is_wanted.store_relaxed(false);
   lasting.error = platform::create_thread(&lasting_main, nullptr);
-  if (lasting.error == 0) sched.lasting_threads.add_relaxed(1);
+  if (lasting.error == 0) sched.threads.lasting.add_relaxed(1);
   lasting.done.wake();
 }
 

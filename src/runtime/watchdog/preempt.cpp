@@ -7,7 +7,6 @@
 // Otherwise it is an entry like any other: it crosses the border and attends to the raised reasons.
 // It may take runtime locks, because a thread outside holds none. It calls no function of libc that
 // takes a lock.
-
 #include "runtime/watchdog/preempt.hpp"
 
 #include "platform/interrupt.hpp"
@@ -73,7 +72,7 @@ machine* first_in_line() noexcept {
 // Picks the machine that takes over p: (1) if p has no local work and the first goroutine of the
 // global queue waits on its own thread, that thread; (2) an idle machine, which will search; (3)
 // the first goroutine's thread, if it waits on one. Null if there is none.
-machine* find_heir(const processor* p) noexcept {
+machine* find_successor(const processor* p) noexcept {
   if (!has_local_work(p)) {
     if (machine* owner = first_in_line()) return owner;
   }
@@ -84,28 +83,29 @@ machine* find_heir(const processor* p) noexcept {
   return first_in_line();
 }
 
-void hand_to(machine* heir, processor* p) noexcept {
-  if (heir == nullptr) {
+void hand_to(machine* successor, processor* p) noexcept {
+  if (successor == nullptr) {
     hand_off_p(p);
     return;
   }
-  heir->next_p = p;
+  successor->next_p = p;
   sched.hand_offs.add_relaxed(1);
-  heir->note.wake();
+  successor->note.wake();
 }
 
-// The time slice is over. Without an heir the goroutine goes on; sysmon has requested a thread.
-void give_up_turn(machine* m) noexcept {
+// The time slice is over. Without an successor the goroutine goes on; sysmon has requested a
+// thread.
+void end_slice(machine* m) noexcept {
   m->border.lower(border::preempt);
   run_all_due_timers();
   if (!queue_interrupted(m)) return;
-  machine* heir = find_heir(m->p);
-  if (heir == m || (heir == nullptr && withdraw(m->g))) {
+  machine* successor = find_successor(m->p);
+  if (successor == m || (successor == nullptr && withdraw(m->g))) {
     stay(m);
     return;
   }
   begin_slice(m->p);
-  hand_to(heir, release_p(m));
+  hand_to(successor, release_p(m));
   sched.preemptions.add_relaxed(1);
   wait_in_handler(m);
 }
@@ -116,7 +116,7 @@ void give_up_p_only(machine* m) noexcept {
   m->border.lower(border::give);
   processor* p = release_p(m);
   m->border.raise(border::lost);
-  sched.new_strays.add(1);
+  sched.sysmon.new_detached.add(1);
   sched.retakes.add_relaxed(1);
   hand_off_p(p);
 }
@@ -146,7 +146,7 @@ bool on_interrupt() noexcept {
   } else if ((reasons & border::give) != 0) {
     give_up_p_only(m);
   } else if ((reasons & border::preempt) != 0 && !sched.gate.is_halted()) {
-    give_up_turn(m);
+    end_slice(m);
   }
   m->border.leave();
   return true;
@@ -186,8 +186,8 @@ bool interrupt(machine* m, bool even_asleep) noexcept {
 
 namespace {
 
-// As find_heir, but takes nothing out of any list.
-machine* likely_heir(const processor* p) noexcept {
+// As find_successor, but takes nothing out of any list.
+machine* likely_successor(const processor* p) noexcept {
   if (!has_local_work(p)) {
     machine* owner = sched.queue.look_at_first([](const goroutine* g) {
       return g != nullptr && waits_on_its_thread(g) ? g->bound_to : nullptr;
@@ -200,11 +200,11 @@ machine* likely_heir(const processor* p) noexcept {
 
 }  // namespace
 
-void nudge_heir(const processor* p) noexcept {
+void nudge_successor(const processor* p) noexcept {
   const std::uint32_t busy = sched.procs.read_relaxed() - sched.gate.idle();
-  const int cpus = platform::available_cpus(sched.template_thread_id.load_relaxed());
+  const int cpus = platform::available_cpus(sched.threads.template_id.load_relaxed());
   if (busy >= static_cast<std::uint32_t>(cpus)) return;  // it would take the goroutine's CPU
-  if (machine* m = likely_heir(p)) m->note.nudge();
+  if (machine* m = likely_successor(p)) m->note.nudge();
 }
 
 }  // namespace sley::rt

@@ -12,8 +12,8 @@ void install_preemption() noexcept;  // at boot
 // its way now.
 bool interrupt(machine* m, bool even_asleep = false) noexcept;
 
-// [sysmon] p is about to be given up. Wakes the likely heir early, so that it spins for the
+// [sysmon] p is about to be given up. Wakes the likely successor early, so that it spins for the
 // hand-over on an idle CPU, because its wake-up is the slowest step.
-void nudge_heir(const processor* p) noexcept;
+void nudge_successor(const processor* p) noexcept;
 
 }  // namespace sley::rt

@@ -44,7 +44,7 @@ constexpr int tries_before_report = 14;
 void end_machine(machine* m) noexcept {
   if (m->p != nullptr) hand_off_p(release_p(m));
   detach_thread(m);
-  sched.machine_count.add_relaxed(static_cast<std::uint32_t>(-1));
+  sched.threads.machines.add_relaxed(static_cast<std::uint32_t>(-1));
   platform::set_current_machine(nullptr);
   m->border.leave();
   platform::drop_alternate_signal_stack(std::exchange(m->signal_stack, nullptr));
@@ -60,7 +60,7 @@ void machine_main(void* arg) {
   platform::adopt_thread_stack(m->fiber);
   m->thread_exceptions = platform::thread_exception_state();
   attach_thread(m);
-  sched.thread_requests.arrive();
+  sched.threads.requests.arrive();
   take_up_search(m);  // TH-1: under the scheduler's lock
   schedule(m);
   end_machine(m);
@@ -69,7 +69,7 @@ void machine_main(void* arg) {
 [[noreturn]] void die_of_exhaustion() noexcept {
   begin_last_words();
   base::line_writer line;
-  line.text("sley: program exceeds ").dec(std::uint64_t{sched.thread_limit.load_relaxed()});
+  line.text("sley: program exceeds ").dec(std::uint64_t{sched.threads.limit.load_relaxed()});
   line.text("-thread limit\n").flush(2);
   base::fatal("thread exhaustion; see sley::runtime::set_max_threads");
 }
@@ -77,8 +77,8 @@ void machine_main(void* arg) {
 }  // namespace
 
 void check_thread_limit(std::uint32_t more) noexcept {
-  const std::uint32_t threads = own_threads() + sched.machine_count.load_relaxed();
-  if (threads + more > sched.thread_limit.load_relaxed()) die_of_exhaustion();
+  const std::uint32_t threads = own_threads() + sched.threads.machines.load_relaxed();
+  if (threads + more > sched.threads.limit.load_relaxed()) die_of_exhaustion();
 }
 
 namespace {
@@ -87,9 +87,9 @@ namespace {
 void report_no_thread(int error) noexcept {
   base::line_writer line;
   line.text("sley: can't make another thread: ").text(std::strerror(error));
-  line.text(" (threads made: ").dec(std::uint64_t{sched.machine_count.load_relaxed()});
+  line.text(" (threads made: ").dec(std::uint64_t{sched.threads.machines.load_relaxed()});
   line.text("; the limit may be RLIMIT_NPROC, the cgroup's pids.max or memory)");
-  if (sched.machine_count.load_relaxed() == 0) base::fatal(line.view());
+  if (sched.threads.machines.load_relaxed() == 0) base::fatal(line.view());
   line.text("\n").flush(2);
 }
 
@@ -97,10 +97,10 @@ void report_no_thread(int error) noexcept {
 int make_machine() noexcept {
   machine* m = new_machine();
   if (m == nullptr) return ENOMEM;
-  sched.machine_count.add_relaxed(1);
+  sched.threads.machines.add_relaxed(1);
   const int error = platform::create_thread(&machine_main, m);
   if (error != 0) {
-    sched.machine_count.add_relaxed(static_cast<std::uint32_t>(-1));
+    sched.threads.machines.add_relaxed(static_cast<std::uint32_t>(-1));
     give_machine(m);
   }
   return error;
@@ -120,12 +120,12 @@ void make_thread() noexcept {
 }
 
 void template_main(void*) {
-  sched.template_thread_id.store_relaxed(platform::current_thread_id());
+  sched.threads.template_id.store_relaxed(platform::current_thread_id());
   for (;;) {
-    sched.template_note.sleep();
-    sched.template_note.restart();
+    sched.threads.template_note.sleep();
+    sched.threads.template_note.restart();
     make_lasting_thread_if_wanted();
-    while (sched.thread_requests.take()) make_thread();
+    while (sched.threads.requests.take()) make_thread();
   }
 }
 
@@ -136,6 +136,11 @@ void start_template_thread() noexcept {
   if (error != 0) report_no_thread(error);
 }
 
+namespace {
+
+constexpr std::uint32_t spare_threads = 2;  // idle ones that are kept
+constexpr std::int64_t idle_period_ns = 5'000'000'000;
+
 void retire_threads(std::uint32_t count) noexcept {
   for (; count > 0; --count) {
     sched.lock.acquire();
@@ -145,6 +150,21 @@ void retire_threads(std::uint32_t count) noexcept {
     m->ends = true;
     m->note.wake();
   }
+}
+
+}  // namespace
+
+void idle_threads::look(std::int64_t now_ns) noexcept {
+  const std::uint32_t idle = sched.idle_machine_count.load_relaxed();
+  least_ = std::min(least_, idle);
+  if (now_ns < period_end_ns_) return;
+  if (least_ > spare_threads) retire_threads(least_ - spare_threads);
+  least_ = idle;
+  period_end_ns_ = now_ns + idle_period_ns;
+}
+
+bool idle_threads::is_settled() const noexcept {
+  return sched.idle_machine_count.load_relaxed() <= spare_threads;
 }
 
 }  // namespace sley::rt

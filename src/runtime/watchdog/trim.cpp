@@ -15,7 +15,6 @@
 //                where the unwinder takes a lock of libc, which a goroutine that waits for a
 //                processor may hold.
 //         Test: tests/model/trim_model.cpp.
-
 #include "runtime/watchdog/trim.hpp"
 
 #include "platform/os.hpp"
@@ -74,67 +73,54 @@ void trim(goroutine* const* batch, std::size_t size, std::uint32_t now_s) noexce
   }
 }
 
-// Goes over all records, a part of them each time.
-class trimmer {
- public:
-  // True if the last full round found nothing to do now or later.
-  bool look() noexcept {
-    if (detail::barriers_are_symmetric || !may_unwind_without_lock()) return true;
-    const std::uint32_t now_s = sched.coarse_s.load_relaxed();
-    std::size_t trims = 0;
-    std::size_t looks = 0;
-    goroutine* batch[batch_size];
-    std::size_t size = 0;
-    while (looks < stacks_at_once && trims < trims_at_once) {
-      goroutine* g = next();
-      if (g == nullptr) break;
-      ++looks;
-      const candidate c = look_at(*g, now_s);
-      found_ = found_ || c != candidate::never;
-      if (c != candidate::now) continue;
-      g->needs.or_acq_rel(being_trimmed, "TR-1");
-      batch[size++] = g;
-      ++trims;
-      if (size == batch_size) {
-        trim(batch, size, now_s);
-        size = 0;
-      }
-    }
-    if (size != 0) trim(batch, size, now_s);
-    return is_settled_;
-  }
-
- private:
-  // Null at the end of a round.
-  goroutine* next() noexcept {
-    if (slab_ == nullptr) {
-      slab_ = slabs.newest();
-      place_ = 0;
-    }
-    if (slab_ != nullptr && place_ == slab_records) {
-      slab_ = slab_->next;
-      place_ = 0;
-    }
-    if (slab_ == nullptr) {
-      is_settled_ = !found_;
-      found_ = false;
-      return nullptr;
-    }
-    return &slab_->records[place_++];
-  }
-
-  slab* slab_ = nullptr;
-  std::size_t place_ = 0;
-  bool found_ = false;
-  bool is_settled_ = false;
-};
-
-trimmer waiting;  // [sysmon]
-
 }  // namespace
 
-bool trim_stacks() noexcept {
-  const bool is_settled = waiting.look();
+bool stack_trimmer::trim_waiting() noexcept {
+  if (detail::barriers_are_symmetric || !may_unwind_without_lock()) return true;
+  const std::uint32_t now_s = sched.coarse_s.load_relaxed();
+  std::size_t trims = 0;
+  std::size_t looks = 0;
+  goroutine* batch[batch_size];
+  std::size_t size = 0;
+  while (looks < stacks_at_once && trims < trims_at_once) {
+    goroutine* g = next();
+    if (g == nullptr) break;
+    ++looks;
+    const candidate c = look_at(*g, now_s);
+    found_ = found_ || c != candidate::never;
+    if (c != candidate::now) continue;
+    g->needs.or_acq_rel(being_trimmed, "TR-1");
+    batch[size++] = g;
+    ++trims;
+    if (size == batch_size) {
+      trim(batch, size, now_s);
+      size = 0;
+    }
+  }
+  if (size != 0) trim(batch, size, now_s);
+  return is_settled_;
+}
+
+// Null at the end of a round.
+goroutine* stack_trimmer::next() noexcept {
+  if (slab_ == nullptr) {
+    slab_ = slabs.newest();
+    place_ = 0;
+  }
+  if (slab_ != nullptr && place_ == slab_records) {
+    slab_ = slab_->next;
+    place_ = 0;
+  }
+  if (slab_ == nullptr) {
+    is_settled_ = !found_;
+    found_ = false;
+    return nullptr;
+  }
+  return &slab_->records[place_++];
+}
+
+bool stack_trimmer::trim_batch() noexcept {
+  const bool is_settled = trim_waiting();
   return sched.stacks.trim(trims_at_once) && is_settled;
 }
 

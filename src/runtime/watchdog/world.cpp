@@ -25,7 +25,7 @@
 #include "runtime/state/run_trace.hpp"
 #include "runtime/state/sched_state.hpp"
 #include "runtime/watchdog/preempt.hpp"
-#include "runtime/watchdog/strays.hpp"
+#include "runtime/watchdog/watchdog.hpp"
 
 #include <algorithm>
 #include <new>
@@ -34,14 +34,7 @@ namespace sley::rt {
 
 namespace {
 
-// A machine that cannot enter: its border is closed, or its announced call is claimed.
-struct shut_out {
-  machine* m = nullptr;
-  std::uint32_t call = 0;
-};
-shut_out held[max_processors];  // [sysmon] by processor
-
-void let_go(shut_out& s, std::uint32_t raised) noexcept {
+void let_go(shut_out_machine& s, std::uint32_t raised) noexcept {
   s.m->border.open(raised);
   s = {};
 }
@@ -52,15 +45,15 @@ constexpr std::int64_t signal_again_ns = 1'000'000;
 // Shuts out the machine of p. True if p is not in use now and will not be before start_the_world().
 bool hold(processor* p) noexcept {
   machine* m = p->m.read();  // checked again once its border is closed
-  if (m == nullptr || held[p->id].m != nullptr) return false;
+  if (m == nullptr || watchdog.shut_out[p->id].m != nullptr) return false;
   const std::uint32_t call = m->border.call();
   // Without membarrier only machines in announced calls can be shut out; other machines get a
   // signal.
   if (detail::barriers_are_symmetric && call == 0) return false;
   const bool is_shut_out = call != 0 ? m->border.claim(call) : m->border.close();
-  held[p->id] = {m, call};
+  watchdog.shut_out[p->id] = {m, call};
   if (is_shut_out && m->p == p) return true;
-  let_go(held[p->id], 0);
+  let_go(watchdog.shut_out[p->id], 0);
   return false;
 }
 
@@ -83,7 +76,7 @@ void stop_the_world() noexcept {
     signal_at_ns = platform::now_ns() + signal_again_ns;
     for (std::uint32_t i = 0; i < procs; ++i) {
       machine* m = sched.processors[i].m.read();
-      if (m == nullptr || held[i].m != nullptr) continue;
+      if (m == nullptr || watchdog.shut_out[i].m != nullptr) continue;
       m->border.raise(parts::border::give);
       interrupt(m, true);
     }
@@ -93,10 +86,10 @@ void stop_the_world() noexcept {
 // Machines that keep their processor go on undisturbed.
 void start_the_world() noexcept {
   parts::idle_debt debt = sched.gate.restart();
-  for (shut_out& s : held) {
+  for (shut_out_machine& s : watchdog.shut_out) {
     if (s.m == nullptr) continue;
     const bool has_lost = s.m->p == nullptr;
-    if (has_lost && s.call == 0) add_stray(s.m);
+    if (has_lost && s.call == 0) watchdog.detached.add(s.m);
     let_go(s, has_lost ? std::uint32_t{parts::border::lost} : 0);
   }
   settle(std::move(debt));
@@ -130,7 +123,7 @@ goroutine_list take_queue(processor* p) noexcept {
 
 void remove_processor(std::uint32_t id) noexcept {
   processor* p = &sched.processors[id];
-  if (machine* m = held[id].m) {
+  if (machine* m = watchdog.shut_out[id].m) {
     release_p(m);
   } else {
     detail::lock_guard guard(sched.lock);
@@ -168,7 +161,6 @@ void resize(std::uint32_t procs) noexcept {
 }
 
 world_request* first_request = nullptr;  // [lock: sched.lock] oldest first
-bool follows_limits = true;              // [sysmon]
 
 void post(goroutine* g, void* arg) noexcept {
   auto* r = static_cast<world_request*>(arg);
@@ -191,7 +183,7 @@ world_request* take_request() noexcept {
 
 // The affinity of the template thread, because sysmon's own is changed by cpu_spread.cpp.
 std::uint32_t automatic_procs() noexcept {
-  return platform::automatic_procs(sched.template_thread_id.load_relaxed());
+  return platform::automatic_procs(sched.threads.template_id.load_relaxed());
 }
 
 }  // namespace
@@ -202,10 +194,10 @@ resize_request::resize_request(int n) noexcept
 void resize_request::resize_world(world_request* request) noexcept {
   auto* r = static_cast<resize_request*>(request);
   r->before = static_cast<int>(sched.procs.read());
-  follows_limits = r->wanted <= 0;
+  watchdog.follows_limits = r->wanted <= 0;
   const auto most = static_cast<int>(max_processors);
-  resize(follows_limits ? automatic_procs()
-                        : static_cast<std::uint32_t>(std::min(r->wanted, most)));
+  resize(watchdog.follows_limits ? automatic_procs()
+                                 : static_cast<std::uint32_t>(std::min(r->wanted, most)));
 }
 
 void make_processors(const procs_setting& setting) noexcept {
@@ -213,7 +205,7 @@ void make_processors(const procs_setting& setting) noexcept {
   SLEY_CHECK(place != nullptr, "there is address space for the processors");
   sched.processors = static_cast<processor*>(place);
   set_procs(setting.procs);
-  follows_limits = !setting.is_given;
+  watchdog.follows_limits = !setting.is_given;
 }
 
 void ask_sysmon(world_request& request, wait_reason reason) noexcept {
@@ -239,7 +231,7 @@ void with_world_stopped(void (*f)(void*), void* arg) noexcept {
 }
 
 void follow_automatic_procs() noexcept {
-  if (follows_limits) resize(automatic_procs());
+  if (watchdog.follows_limits) resize(automatic_procs());
 }
 
 }  // namespace sley::rt

@@ -6,6 +6,7 @@
 namespace sley::rt {
 
 struct goroutine;
+struct machine;
 
 // A goroutine waits until sysmon has called serve(this).
 struct world_request {
@@ -34,6 +35,12 @@ bool is_world_request_pending() noexcept;
 // [sysmon] Calls f(arg) while no machine uses a processor. f must not take a lock of libc, because
 // its holder may have been stopped by a signal.
 void with_world_stopped(void (*f)(void*), void* arg) noexcept;
+
+// A machine that cannot enter: its border is closed, or its announced call is claimed.
+struct shut_out_machine {
+  machine* m = nullptr;
+  std::uint32_t call = 0;
+};
 
 struct procs_setting;
 void make_processors(const procs_setting& setting) noexcept;  // at boot

@@ -1,7 +1,7 @@
 /*
  * Who owns a processor: machines that use it, compute, are in announced calls or asleep in the
  * kernel, and sysmon, which takes it away from all three and stops the world. From
- * src/parts/border.hpp, src/runtime/entry/enter.cpp, hand_off.cpp, turn.cpp, take_back.cpp, preempt.cpp and
+ * src/parts/border.hpp, src/runtime/entry/enter.cpp, hand_off.cpp, turn.cpp, retake.cpp, preempt.cpp and
  * world.cpp. Memory is sequentially consistent here: that the border's barriers make it so is shown
  * by tests/model/border_model.cpp.
  *

@@ -4,8 +4,7 @@
 //
 // What sysmon sees from outside may be outdated a moment later. So before it takes a processor it
 // closes the machine's border and looks again.
-
-#include "runtime/watchdog/take_back.hpp"
+#include "runtime/watchdog/retake.hpp"
 
 #include <sley/detail/atomic.hpp>
 
@@ -20,7 +19,7 @@
 #include "runtime/state/sched_state.hpp"
 #include "runtime/state/work.hpp"
 #include "runtime/watchdog/preempt.hpp"
-#include "runtime/watchdog/strays.hpp"
+#include "runtime/watchdog/watchdog.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -49,25 +48,6 @@ constexpr std::int64_t settled_after_ns = 200'000;
 // While goroutines wait, sysmon notices the begin of a slice within this part of it.
 constexpr std::int64_t looks_per_slice = 8;
 
-// The result of the last look at a processor.
-struct seen {
-  const machine* m = nullptr;  // null: only calls_last is valid
-  std::uint32_t tick = 0;
-  std::uint32_t call = 0;
-  std::uint64_t switches = 0;
-  std::int64_t slice_from_ns = 0;  // when this tick was first seen
-  std::int64_t still_from_ns = 0;  // when this call and this count of switches were first seen
-  std::int64_t cpu_ns = -1;        // the thread's CPU time; -1: not asked
-  std::int64_t cpu_from_ns = 0;    // when this CPU time was first seen
-  bool is_flagged = false;         // the flag for the end of the slice was raised
-  std::int64_t flag_cpu_ns = -1;   // the thread's CPU time at that moment
-  // The last event here was that the processor was taken from a call. While all calls are long,
-  // more threads are needed, and sysmon takes the processor from the next call without waiting.
-  bool calls_last = false;
-};
-
-seen last_look[max_processors];
-
 // Would another goroutine run if this processor were free? Idle processors and searching machines
 // take the work that they can reach, so then only the processor's own queue counts.
 bool is_wanted(const processor* p) noexcept {
@@ -78,7 +58,7 @@ bool is_wanted(const processor* p) noexcept {
 // Hands the taken processor on. The next blocked processor should not wait for a thread to be made,
 // so one is requested ahead; several where all calls were long.
 void pass_on(processor* p) noexcept {
-  const bool will_more_block = last_look[p->id].calls_last && is_work_waiting(p);
+  const bool will_more_block = watchdog.looks[p->id].calls_last && is_work_waiting(p);
   sched.retakes.add_relaxed(1);
   hand_off_p(p);
   if (sched.idle_machine_count.load_relaxed() != 0) return;
@@ -90,7 +70,7 @@ bool try_take_from_call(processor* p, machine* m, std::uint32_t call) noexcept {
   const bool may_take = m->border.claim(call) && m->p == p;
   if (may_take) release_p(m);
   m->border.open(may_take ? std::uint32_t{border::lost} : 0);
-  last_look[p->id].calls_last = may_take;
+  watchdog.looks[p->id].calls_last = may_take;
   if (may_take) pass_on(p);
   return may_take;
 }
@@ -101,7 +81,7 @@ bool try_take_from_sleeper(processor* p, machine* m, std::uint64_t switches) noe
       m->border.close() && m->p == p && p->figures.switches.load_relaxed() == switches;
   if (may_take) {
     release_p(m);
-    add_stray(m);
+    watchdog.detached.add(m);
   }
   m->border.open(may_take ? std::uint32_t{border::lost} : 0);
   if (may_take) pass_on(p);
@@ -112,7 +92,7 @@ bool try_take_from_sleeper(processor* p, machine* m, std::uint64_t switches) noe
 // merely have lost its CPU to another process). Where the system does not tell the one, the other
 // decides: a CPU clock that stands still for some looks, or, without either, the time alone. To
 // take the processor of a thread that only waits for a CPU does no harm but the way back.
-bool has_slept(seen& s, const machine* m, std::int64_t now_ns) noexcept {
+bool has_slept(last_look& s, const machine* m, std::int64_t now_ns) noexcept {
   const std::int32_t thread_id = m->thread_id.load_relaxed();
   const std::int64_t before = std::exchange(s.cpu_ns, platform::thread_cpu_ns(thread_id));
   if (before != s.cpu_ns) {
@@ -125,12 +105,12 @@ bool has_slept(seen& s, const machine* m, std::int64_t now_ns) noexcept {
 }
 
 // An announced call that has lasted since the last look.
-bool take_from_call(processor* p, machine* m, const seen& s, std::int64_t now_ns) noexcept {
+bool take_from_call(processor* p, machine* m, const last_look& s, std::int64_t now_ns) noexcept {
   if (now_ns - s.still_from_ns < take_anyway_ns && !is_wanted(p)) return false;
   return try_take_from_call(p, m, s.call);
 }
 
-bool take_from_sleeper(processor* p, machine* m, seen& s, std::int64_t now_ns) noexcept {
+bool take_from_sleeper(processor* p, machine* m, last_look& s, std::int64_t now_ns) noexcept {
   const bool is_late = now_ns - s.still_from_ns >= take_anyway_ns;
   if (!is_late && !is_wanted(p)) return false;
   if (!has_slept(s, m, now_ns)) return false;
@@ -148,7 +128,7 @@ bool take_from_sleeper(processor* p, machine* m, seen& s, std::int64_t now_ns) n
 
 // Has the thread been on a CPU since the flag was raised? If not, a signal would achieve nothing
 // and might fail a system call that is about to return.
-bool has_run_since_flag(const machine* m, const seen& s) noexcept {
+bool has_run_since_flag(const machine* m, const last_look& s) noexcept {
   const std::int64_t cpu_ns = platform::thread_cpu_ns(m->thread_id.load_relaxed());
   return cpu_ns < 0 || cpu_ns != s.flag_cpu_ns;
 }
@@ -156,13 +136,13 @@ bool has_run_since_flag(const machine* m, const seen& s) noexcept {
 // There is no idle thread to take over. Requests one. Making it may need a lock of libc whose
 // holder has itself been preempted and is queued behind others. So if no thread has come within a
 // slice, the first queued goroutine that waits on its own thread moves to the front.
-void see_to_heir(std::int64_t late_ns) noexcept {
+void see_to_successor(std::int64_t late_ns) noexcept {
   request_threads();
   if (late_ns >= debug_options().slice_ns) sched.queue.bring_forward(waits_on_its_thread);
 }
 
 // Ends the time slice: raises the flag first, sends the signal later. Returns when to look again.
-std::int64_t preempt(const processor* p, machine* m, seen& s, std::int64_t now_ns) noexcept {
+std::int64_t preempt(const processor* p, machine* m, last_look& s, std::int64_t now_ns) noexcept {
   m->border.raise(border::preempt);
   if (!std::exchange(s.is_flagged, true)) {
     s.flag_cpu_ns = platform::thread_cpu_ns(m->thread_id.load_relaxed());
@@ -171,15 +151,15 @@ std::int64_t preempt(const processor* p, machine* m, seen& s, std::int64_t now_n
   if (!debug_options().async_preempt) return now_ns + signal_after_ns;
   if (!has_run_since_flag(m, s)) return now_ns + 10 * signal_after_ns;
   if (sched.idle_machine_count.load_relaxed() == 0) {
-    see_to_heir(now_ns - s.slice_from_ns - debug_options().slice_ns);
+    see_to_successor(now_ns - s.slice_from_ns - debug_options().slice_ns);
   }
   if (!interrupt(m)) return now_ns + signal_after_ns;
-  nudge_heir(p);
+  nudge_successor(p);
   return now_ns + settled_after_ns;
 }
 
 // The processor has made progress since the last look, or is seen for the first time.
-void note_progress(processor* p, const machine* m, seen& s, std::int64_t now_ns) noexcept {
+void note_progress(processor* p, const machine* m, last_look& s, std::int64_t now_ns) noexcept {
   // A call has ended: it returned, or a goroutine that came back from its call took the processor.
   const bool has_ended = s.m == m && s.call != 0 && s.call != m->border.call();
   if (has_ended || p->has_seen_return.load_relaxed()) s.calls_last = false;
@@ -193,12 +173,12 @@ void note_progress(processor* p, const machine* m, seen& s, std::int64_t now_ns)
   s.is_flagged = false;  // it comes by the border, so a signal might only hit a system call
 }
 
-bool is_still(const processor* p, const machine* m, const seen& s) noexcept {
+bool is_still(const processor* p, const machine* m, const last_look& s) noexcept {
   return s.m == m && s.call == m->border.call() && s.switches == p->figures.switches.load_relaxed();
 }
 
 // Takes the processor from a blocked goroutine. True if it did.
-bool take_if_blocked(processor* p, machine* m, seen& s, std::int64_t now_ns) noexcept {
+bool take_if_blocked(processor* p, machine* m, last_look& s, std::int64_t now_ns) noexcept {
   if (!is_still(p, m, s)) {
     note_progress(p, m, s, now_ns);
     const bool is_due = (s.calls_last && is_wanted(p)) || !platform::stays_in_call();
@@ -209,7 +189,8 @@ bool take_if_blocked(processor* p, machine* m, seen& s, std::int64_t now_ns) noe
 }
 
 // Ends the time slice of a computing goroutine. Returns when to look again.
-std::int64_t watch_slice(const processor* p, machine* m, seen& s, std::int64_t now_ns) noexcept {
+std::int64_t watch_slice(const processor* p, machine* m, last_look& s,
+                         std::int64_t now_ns) noexcept {
   const std::int64_t slice_ns = debug_options().slice_ns;
   const std::int64_t end_ns = s.slice_from_ns + slice_ns;
   const std::int64_t soon_ns = now_ns + slice_ns / looks_per_slice;
@@ -221,7 +202,7 @@ std::int64_t watch_slice(const processor* p, machine* m, seen& s, std::int64_t n
 
 // Returns when to look at the processor again at the latest.
 std::int64_t look_at(processor* p, std::int64_t now_ns, look_result& result) noexcept {
-  seen& s = last_look[p->id];
+  last_look& s = watchdog.looks[p->id];
   machine* m = p->m.read();
   if (m == nullptr) {
     s.m = nullptr;

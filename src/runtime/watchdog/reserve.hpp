@@ -1,0 +1,66 @@
+// Using fewer processors while other processes occupy the CPUs; see reserve.cpp.
+#pragma once
+
+#include "platform/os.hpp"
+#include "runtime/state/machine.hpp"
+#include "runtime/state/sched_state.hpp"
+
+#include <cstdint>
+
+namespace sley::rt {
+
+enum class crowding : std::uint8_t { open, none, sure };
+
+// Do machines wait for CPUs? [sysmon]
+class cpu_contention {
+ public:
+  void restart() noexcept;  // forgets all earlier samples
+  crowding look(std::int64_t now_ns) noexcept;
+
+ private:
+  void add(machine& m) noexcept;
+
+  std::uint32_t trial_ = 1;
+  std::int64_t next_ns_ = 0;
+  std::uint32_t first_ = 0;  // the processor to begin with
+  platform::cpu_times sum_{0, 0};
+  int crowded_ = 0;  // crowded samples in a row
+};
+
+// Does all runnable work run soon? [sysmon]
+class work_progress {
+ public:
+  void restart(std::int64_t now_ns) noexcept;
+  // Since the last look, has one goroutine run all the time, or has a waiting one not run?
+  bool is_any_late(std::int64_t now_ns) noexcept;
+  bool has_ended(std::int64_t now_ns) const noexcept;  // no goroutine has run for a while
+
+ private:
+  bool look(std::int64_t now_ns) noexcept;
+
+  std::int64_t looked_at_ns_ = 0;
+  std::int64_t moved_at_ns_ = 0;
+  std::uint64_t seen_waiting_ = 0;
+  std::uint64_t seen_switches_[max_processors] = {};
+  const machine* seen_machine_[max_processors] = {};
+};
+
+// [sysmon]
+class reserve_policy {
+ public:
+  // Adjusts the reserve. True if it has grown: goroutines and timers may wait for the next look.
+  bool adjust(std::int64_t now_ns) noexcept;
+
+ private:
+  // The number of processors that should be in reserve now.
+  std::uint32_t wanted(std::int64_t now_ns) noexcept;
+
+  static constexpr std::int64_t shortest_hold_ns = 50'000'000;
+
+  cpu_contention cpus_;
+  work_progress work_;
+  std::int64_t hold_until_ns_ = 0;
+  std::int64_t hold_ns_ = shortest_hold_ns;
+};
+
+}  // namespace sley::rt
