@@ -1,23 +1,18 @@
-// futex(2) on the atomic word itself; a seam, because in model builds the model checker plays the
-// kernel.
+// futex(2) on the atomic word itself; a seam, because in the models the model checker plays the
+// kernel (tests/model).
 #pragma once
 
 #include <sley/detail/atomic.hpp>
 
-#include <cstdint>
-
-#ifdef SLEY_MODEL
-#include "platform/futex_model.hpp"
-#else
 #include "platform/decisions.hpp"
 #include "platform/os.hpp"
-#endif
+
+#include <cstdint>
 
 namespace sley::platform {
 
 inline constexpr std::int64_t forever = INT64_MAX;
 
-#ifndef SLEY_MODEL
 // Holders keep a lock for tens of nanoseconds, unless the kernel took their CPU.
 inline constexpr int tries_before_sleep = 4;
 inline constexpr int pauses_between_tries = 100;  // about a microsecond
@@ -32,6 +27,5 @@ inline void futex_wait(detail::atomic<std::uint32_t>& word, std::uint32_t expect
 inline void futex_wake(detail::atomic<std::uint32_t>& word, int count) noexcept {
   futex_wake(word.address(), count);
 }
-#endif
 
 }  // namespace sley::platform

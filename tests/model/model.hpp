@@ -19,7 +19,7 @@
 #include <sley/detail/atomic.hpp>
 
 #include "base/check.hpp"
-#include "platform/futex_model.hpp"
+#include "platform/futex.hpp"
 
 #include <sys/wait.h>
 #include <unistd.h>

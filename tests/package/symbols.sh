@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# The libraries show names of sley and no other library's, and need what the README says.
+# The libraries show names of sley and no other library's, and need what the README says. The headers
+# have nothing that is for the tests alone.
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
 install_moved
-
 
 needs() {  # library, allowed names as a regular expression
   local other
@@ -30,4 +30,7 @@ if built libsley.so; then
   [[ ! -e $prefix/$libdir/libsley-http.so ]] || needs sley-http 'libsley|libz'
   [[ ! -e $prefix/$libdir/libsley-tls.so ]] || needs sley-tls 'libsley|libssl|libcrypto'
 fi
+
+for_tests=$(grep -rlE 'relacy|\brl::|SLEY_MODEL|mutated_label' "$prefix/include" || true)
+[[ -z $for_tests ]] || fail "parts of the model checker are installed: $for_tests"
 echo "ok"

@@ -11,6 +11,6 @@
 #define SLEY_VERSION_PATCH 0
 
 // Not in the library's own files, which may differ: some parts of it must not be sanitized.
-#if !defined(SLEY_LIBRARY) && !defined(SLEY_MODEL)
+#ifndef SLEY_LIBRARY
 #include <sley/detail/link_check.hpp>
 #endif

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/random.hpp"
-#include "platform/futex_model.hpp"
+#include "platform/futex.hpp"
 
 #include <cstdint>
 

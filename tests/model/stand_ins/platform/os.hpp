@@ -1,7 +1,7 @@
 // For models.
 #pragma once
 
-#include "platform/futex_model.hpp"
+#include "platform/futex.hpp"
 
 #include <cstddef>
 #include <cstring>

@@ -1,4 +1,4 @@
-// The kernel's side of futex(2) for model builds: a waking thread sees the comparison and the going
+// futex(2) with the model checker as the kernel: a waking thread sees the comparison and the going
 // to sleep as one step, and only a wake or a deadline ends the sleep. All words share one queue, so
 // a wake reaches every sleeper. The kernel permits that (spurious wake-ups). It never hides a lost
 // wake, because each sleeper looks at its own word again. A deadline may pass at any moment of a
@@ -11,6 +11,8 @@
 #include <cstdint>
 
 namespace sley::platform {
+
+inline constexpr std::int64_t forever = INT64_MAX;
 
 // A second look would only repeat the first, because every schedule is tried.
 inline constexpr int tries_before_sleep = 1;
@@ -38,7 +40,7 @@ inline void futex_wait(detail::atomic<std::uint32_t>& word, std::uint32_t expect
     return word.load_relaxed() == expected;
   }();
   if (!sleeps) return;
-  const bool has_deadline = deadline_ns != INT64_MAX;
+  const bool has_deadline = deadline_ns != forever;
   if (kernel->sleepers.wait(c, has_deadline, false, $) == rl::unpark_reason_timeout) {
     kernel->now_ns = std::max(kernel->now_ns, deadline_ns);
   }
