@@ -78,7 +78,7 @@ GO_TEST(go, starts_callables_of_every_kind) {
   expect_called(5, [] {
     sley::go([] {
       called = 5;
-      return "a result that nobody wants";
+      return "a result without a reader";
     });
   });
   const auto constant = [] { called = 6; };

@@ -120,7 +120,7 @@ TEST(run_here, others_run_while_main_computes_waits_and_blocks) {
     EXPECT_TRUE(others_run_during([] { this_goroutine::sleep_for(5ms); })) << "a sleep";
     EXPECT_TRUE(others_run_during([] { sley::blocking([] { usleep(30'000); }); }))
         << "an announced block";
-    EXPECT_TRUE(others_run_during([] { usleep(50'000); })) << "a block that nobody announced";
+    EXPECT_TRUE(others_run_during([] { usleep(50'000); })) << "an unannounced block";
   });
 }
 

@@ -102,7 +102,7 @@ void start_and_take_turns(std::atomic<unsigned>& turn, unsigned p, unsigned coun
 }
 
 // Right after a load that makes threads go to sleep.
-void expect_those_started_by_each_other_run_at_once(unsigned count) {
+void expect_started_goroutines_run_at_once(unsigned count) {
   sley::wait_group load;
   for (unsigned p = 0; p < count; ++p) {
     load.go([] {
@@ -123,7 +123,7 @@ void expect_those_started_by_each_other_run_at_once(unsigned count) {
 // right after a load that makes threads go to sleep.
 GO_TEST(scheduler, goroutines_started_by_each_other_after_a_load_run_at_once) {
   for (int round = 0; round < 5; ++round) {
-    expect_those_started_by_each_other_run_at_once(static_cast<unsigned>(max_procs()));
+    expect_started_goroutines_run_at_once(static_cast<unsigned>(max_procs()));
   }
 }
 
@@ -138,7 +138,7 @@ CHILD_MAIN(takes_turns_beside_a_listener) {
       ended.send(error);
     });
     for (int round = 0; round < 5; ++round) {
-      expect_those_started_by_each_other_run_at_once(static_cast<unsigned>(max_procs()));
+      expect_started_goroutines_run_at_once(static_cast<unsigned>(max_procs()));
       sley::this_goroutine::sleep_for(1ms);
     }
     listener.close();

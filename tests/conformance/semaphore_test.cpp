@@ -311,7 +311,7 @@ GO_TEST(weighted_semaphore, a_waiter_that_gives_up_lets_the_next_waiters_go_on) 
     s.acquire(1);
     small.close();
   });
-  EXPECT_FALSE(s.try_acquire()) << "somebody waits";
+  EXPECT_FALSE(s.try_acquire()) << "a goroutine waits";
   cancel.close();
   small.receive();
   EXPECT_EQ(large.receive(), false);

@@ -70,7 +70,7 @@ class interruptions {
  public:
   explicit interruptions(nanoseconds period)
       : signal_(SIGUSR2, 0), sender_([this, period] { send(period); }) {
-    EXPECT_TRUE(eventually([] { return handled > 0; })) << "nobody is interrupted";
+    EXPECT_TRUE(eventually([] { return handled > 0; })) << "no goroutine is interrupted";
   }
   ~interruptions() {
     stop_ = true;

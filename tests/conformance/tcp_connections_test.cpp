@@ -118,7 +118,7 @@ GO_TEST(tcp, names_the_address_it_could_not_connect_to) {
   listener.close();
   try {
     tcp_stream::connect(address);
-    FAIL() << "nobody listens there";
+    FAIL() << "no server listens there";
   } catch (const std::system_error& e) {
     EXPECT_EQ(e.code(), std::errc::connection_refused);
     EXPECT_NE(std::string(e.what()).find(address), std::string::npos) << e.what();

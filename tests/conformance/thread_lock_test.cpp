@@ -85,10 +85,11 @@ GO_TEST(thread_lock, a_locked_goroutine_stays_on_its_thread_while_it_computes_or
   for (int i = 0; i < 5; ++i) {
     // At one processor this needs more than one end of a time slice.
     const int before = others.looks();
-    EXPECT_TRUE(spin_until([&] { return others.looks() > before + 50; })) << "nobody else runs";
+    EXPECT_TRUE(spin_until([&] { return others.looks() > before + 50; }))
+        << "no other goroutine runs";
     here.expect_here("computing");
     usleep(30'000);
-    here.expect_here("a block that nobody announced");
+    here.expect_here("an unannounced block");
     EXPECT_EQ(sley::runtime::set_max_procs(sley::runtime::max_procs()), sley::runtime::max_procs());
     here.expect_here("a change of the number of processors");
   }

@@ -107,7 +107,7 @@ GO_TEST(client, names_the_request_in_errors) {
   client c;
   try {
     c.get(nobody);
-    ADD_FAILURE() << "nobody answered, and yet there was an answer";
+    ADD_FAILURE() << "no server answered, and yet there was an answer";
   } catch (const std::system_error& e) {
     EXPECT_EQ(e.code(), std::errc::connection_refused);
     EXPECT_TRUE(has(e.what(), "GET \"" + nobody + '"')) << e.what();

@@ -59,7 +59,7 @@ struct stack_suite : model::locking_suite<Derived, 2> {
 
   void give_stack() {
     give(1);
-    if (model::is_left_out("SK-1 look who waits")) return;
+    if (model::is_left_out("SK-1 look for a waiter")) return;
     if (stackless_count.load_relaxed() != 0) serve_stackless();
   }
 
@@ -120,6 +120,6 @@ int main(int argc, char** argv) {
              "stackless",
              {model::scenario_of<giving_races_with_waiting>(),
               model::scenario_of<keeping_races_with_waiting>()},
-             {{"SK-1 look once more"}, {"SK-1 look who waits"}, {"SK-1 look when going idle"}})
+             {{"SK-1 look once more"}, {"SK-1 look for a waiter"}, {"SK-1 look when going idle"}})
       .run(argc, argv);
 }

@@ -112,7 +112,7 @@ void published_too_early() {
     if (!IsFixed) value = 42;
   });
   all.go([&] {
-    if (is_there) check(value == 42, "who sees the flag sees the value");
+    if (is_there) check(value == 42, "a reader of the flag sees the value");
   });
   all.wait();
 }
@@ -272,7 +272,7 @@ void unguarded_flag() {
     });
   }
   all.wait();
-  check(is_done, "somebody has said so");
+  check(is_done, "a goroutine has said so");
 }
 
 constexpr program programs[] = {

@@ -181,7 +181,7 @@ void sleepers_wake_in_order() {
     });
   }
   all.wait();
-  check(woken.size() == 3, "everybody wakes");
+  check(woken.size() == 3, "every receiver wakes");
 }
 
 // After stop() or reset() no value of before comes.

@@ -58,7 +58,7 @@ void yields() {
     for (; rounds < 20; ++rounds) sley::this_goroutine::yield();
   });
   all.wait();
-  check(rounds == 20, "everybody gets turns");
+  check(rounds == 20, "every goroutine gets turns");
 }
 
 void exits_and_unwinds() {
@@ -104,7 +104,7 @@ void threads_asleep_in_the_kernel() {
     for (int i = 0; i < 5; ++i) sley::this_goroutine::sleep_for(1ms);
   });
   all.wait();
-  check(steady_clock::now() - start >= 20ms, "nobody wakes early");
+  check(steady_clock::now() - start >= 20ms, "no goroutine wakes early");
 }
 
 void announced_calls() {
@@ -122,7 +122,7 @@ void announced_calls() {
     });
   }
   all.wait();
-  check(done == 5, "everybody comes back");
+  check(done == 5, "every goroutine comes back");
 }
 
 void locked_threads() {

@@ -36,7 +36,7 @@ void one_at_a_time() {
     });
   }
   all.wait();
-  check(count == 20, "everybody gets in");
+  check(count == 20, "every goroutine gets in");
 }
 
 void locks_with_deadlines() {
@@ -186,7 +186,7 @@ void a_barrier_again_and_again() {
     all.go([&] {
       for (int round = 1; round <= 4; ++round) {
         together.arrive_and_wait();
-        check(phase >= round, "nobody goes on before the others have come");
+        check(phase >= round, "no goroutine goes on before the others have come");
       }
     });
   }
@@ -206,9 +206,9 @@ void once_with_a_failure() {
           if (++tries == 1) throw std::runtime_error("the first one fails");
           ++done;
         });
-        check(done == 1, "who comes back sees it done");
+        check(done == 1, "a caller that comes back sees it done");
       } catch (const std::runtime_error&) {
-        check(tries >= 1, "who called it gets the exception");
+        check(tries >= 1, "the caller gets the exception");
       }
     });
   }
@@ -231,7 +231,7 @@ void futures() {
   }
   all.go([&] { p.set_value(5); });
   all.wait();
-  check(sum == 15, "everybody gets the value");
+  check(sum == 15, "every waiter gets the value");
 }
 
 // Children are added while their parent is canceled.

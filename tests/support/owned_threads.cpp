@@ -32,7 +32,7 @@ strangers::strangers(int count) {
 }
 
 strangers::~strangers() {
-  EXPECT_TRUE(eventually([this] { return looks_ > 0; })) << "nobody else runs";
+  EXPECT_TRUE(eventually([this] { return looks_ > 0; })) << "no other goroutine runs";
   stop_ = true;
   group_.wait();
   EXPECT_EQ(trespasses_, 0) << "others run on the thread of a locked goroutine";

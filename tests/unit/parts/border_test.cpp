@@ -97,7 +97,7 @@ TEST(border, each_call_has_a_number_of_its_own_and_is_counted) {
     const std::uint32_t call = b.call();
     EXPECT_EQ(call % 2, 1U);
     EXPECT_NE(call, before);
-    EXPECT_EQ(b.calls(), i) << "those that are over";
+    EXPECT_EQ(b.calls(), i) << "the calls that are over";
     EXPECT_TRUE(b.end_call());
     EXPECT_EQ(b.call(), 0U);
     EXPECT_EQ(b.calls(), i + 1);
@@ -134,7 +134,8 @@ TEST(border, a_call_from_which_something_was_taken_says_so_at_its_end) {
   const std::uint32_t call = b.call();
   ASSERT_TRUE(b.claim(call));
   b.open(border::lost);
-  EXPECT_TRUE(b.claim(call)) << "it goes on; who claims looks what there is to take";
+  EXPECT_TRUE(b.claim(call))
+      << "it goes on; the claimer looks whether there is a processor to take";
   b.open();
   EXPECT_EQ(b.calls(), 0U);
   EXPECT_FALSE(b.end_call());

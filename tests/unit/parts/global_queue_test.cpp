@@ -97,7 +97,7 @@ TEST(global_queue, only_the_first_is_popped_on_a_condition) {
   const auto is = [](const element* wanted) {
     return [wanted](const element* x) { return x == wanted; };
   };
-  EXPECT_EQ(q.pop_if(is(nullptr)), nullptr) << "nobody is there to be asked about";
+  EXPECT_EQ(q.pop_if(is(nullptr)), nullptr) << "there is no element to ask about";
   q.push_back(&e[0]);
   q.push_back(&e[1]);
   EXPECT_EQ(q.pop_if(is(&e[1])), nullptr) << "it is not the first";

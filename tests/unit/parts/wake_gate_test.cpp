@@ -72,7 +72,7 @@ TEST(wake_gate, a_claim_that_failed_is_made_again_only_if_there_is_reason) {
   EXPECT_FALSE(gate.claim_failed());
   EXPECT_TRUE(must_look(gate.go_idle(false)));
   ASSERT_TRUE(gate.claim_search());
-  EXPECT_TRUE(gate.claim_failed()) << "a processor is idle, and nobody searches";
+  EXPECT_TRUE(gate.claim_failed()) << "a processor is idle, and no machine searches";
 }
 
 TEST(wake_gate, going_idle_ends_the_search) {

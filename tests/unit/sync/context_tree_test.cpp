@@ -72,7 +72,7 @@ GO_TEST(context_tree, a_parent_that_ends_has_no_children_left) {
   EXPECT_TRUE(children_of(live).empty());
   for (const context& ctx : {live, with_deadline, below}) EXPECT_FALSE(is_linked(ctx));
   const context late = sley::with_cancel(parent).first;
-  EXPECT_TRUE(children_of(parent).empty()) << "who comes later does not join";
+  EXPECT_TRUE(children_of(parent).empty()) << "a later child does not join";
 }
 
 }  // namespace
