@@ -9,6 +9,7 @@
 #include "platform/decisions.hpp"
 #include "platform/fault.hpp"
 #include "platform/keep_loaded.hpp"
+#include "platform/malloc_arenas.hpp"
 #include "runtime/entry/main_exception.hpp"
 #include "runtime/inspect/dump.hpp"
 #include "runtime/inspect/fatal.hpp"
@@ -93,7 +94,10 @@ void boot() noexcept {
   sched.stacks.start(stack_bytes_option());
   sched.main.stack_bytes = main_stack_bytes(sched.stacks.default_bytes());
   sched.goroutine_main = &goroutine_main;
-  make_processors(procs_option());
+  const procs_setting procs = procs_option();
+  // As many as threads can allocate at the same time, among them threads that are not sley's.
+  platform::limit_malloc_arenas(procs.automatic);
+  make_processors(procs);
   platform::set_uncaught_hooks(&report_uncaught_exception, &end_unless_caught);
   platform::install_fault_handler(&report_stack_overflow);
   install_preemption();

@@ -56,12 +56,15 @@ void complain(const char* name, std::string_view value, const char* expected) no
 }  // namespace
 
 procs_setting procs_option() noexcept {
+  const std::uint32_t automatic = std::min(platform::automatic_procs(0), max_processors);
   if (const auto text = setting("SLEY_MAXPROCS")) {
     const auto n = parse(*text, false);
-    if (n && *n >= 1 && *n <= max_processors) return {static_cast<std::uint32_t>(*n), true};
+    if (n && *n >= 1 && *n <= max_processors) {
+      return {static_cast<std::uint32_t>(*n), automatic, true};
+    }
     complain("SLEY_MAXPROCS", *text, "a number from 1 to 256");
   }
-  return {std::min(platform::automatic_procs(0), max_processors), false};
+  return {automatic, automatic, false};
 }
 
 namespace {

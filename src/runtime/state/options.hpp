@@ -10,6 +10,7 @@ namespace sley::rt {
 // SLEY_MAXPROCS, 1 to 256; default: the CPUs that the process may use, see platform/cpu_limit.hpp.
 struct procs_setting {
   std::uint32_t procs;
+  std::uint32_t automatic;  // the default
   bool is_given;
 };
 procs_setting procs_option() noexcept;
