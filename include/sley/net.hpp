@@ -15,7 +15,7 @@
 
 #include <sley/context.hpp>
 #include <sley/detail/config.hpp>
-#include <sley/detail/io_object.hpp>
+#include <sley/byte_stream.hpp>
 #include <sley/time.hpp>
 #include <sley/time_span.hpp>
 
@@ -85,7 +85,7 @@ SLEY_API const std::error_category& resolver_category() noexcept;
 SLEY_API int set_max_lookups(int n);
 
 // What all connected streams can do.
-class SLEY_API stream : public detail::byte_object {
+class SLEY_API stream : public byte_stream {
  public:
   // Fills the buffer. The end of the stream before that is std::errc::connection_aborted.
   void read_exactly(std::span<std::byte> buffer) const {
@@ -119,7 +119,7 @@ class SLEY_API stream : public detail::byte_object {
   stream(int fd, std::error_code& error) noexcept;
 
  protected:
-  explicit stream(detail::descriptor descriptor) noexcept : byte_object(std::move(descriptor)) {}
+  explicit stream(detail::descriptor descriptor) noexcept : byte_stream(std::move(descriptor)) {}
 };
 
 // Copies between streams and files until the end of `from`, at most `most` bytes; returns how many
@@ -128,10 +128,10 @@ class SLEY_API stream : public detail::byte_object {
 // and close() of both end it. No other goroutine reads or writes there meanwhile. Bytes that were
 // read and could not be written are lost. `from` and `to` may be the same stream. From Go's io.Copy
 // and TCPConn.ReadFrom.
-SLEY_API std::uint64_t copy(const detail::byte_object& from, const detail::byte_object& to,
+SLEY_API std::uint64_t copy(const byte_stream& from, const byte_stream& to,
                             std::uint64_t most = UINT64_MAX);
-SLEY_API std::uint64_t copy(const detail::byte_object& from, const detail::byte_object& to,
-                            std::uint64_t most, std::error_code& error) noexcept;
+SLEY_API std::uint64_t copy(const byte_stream& from, const byte_stream& to, std::uint64_t most,
+                            std::error_code& error) noexcept;
 
 // A TCP connection. TCP_NODELAY is set, and keep-alive as in Go (15 s, 15 s, 9 probes).
 class SLEY_API tcp_stream : public stream {
@@ -192,7 +192,7 @@ struct listen_options {
 };
 
 // What both listeners can do. Their deadline is that of accept().
-class SLEY_API listener : public detail::io_object {
+class SLEY_API listener : public io_object {
  public:
   endpoint local() const;  // throws std::system_error
   endpoint local(std::error_code& error) const noexcept;
@@ -239,7 +239,7 @@ class SLEY_API unix_listener : public listener {
 
 // What all datagram sockets can do. Reads and writes are of whole datagrams: one that is longer
 // than the buffer is cut off.
-class SLEY_API datagram_socket : public detail::io_object {
+class SLEY_API datagram_socket : public io_object {
  public:
   std::size_t receive_from(std::span<std::byte> buffer, endpoint& from) const;
   std::size_t receive_from(std::span<std::byte> buffer, endpoint& from,
@@ -247,11 +247,22 @@ class SLEY_API datagram_socket : public detail::io_object {
   std::size_t send_to(std::span<const std::byte> datagram, const endpoint& to) const;
   std::size_t send_to(std::span<const std::byte> datagram, const endpoint& to,
                       std::error_code& error) const noexcept;
+  std::size_t send_to(std::string_view text, const endpoint& to) const {
+    return send_to(std::as_bytes(std::span(text)), to);
+  }
+  std::size_t send_to(std::string_view text, const endpoint& to,
+                      std::error_code& error) const noexcept {
+    return send_to(std::as_bytes(std::span(text)), to, error);
+  }
   // For connected ones.
   std::size_t receive(std::span<std::byte> buffer) const;
   std::size_t receive(std::span<std::byte> buffer, std::error_code& error) const noexcept;
   std::size_t send(std::span<const std::byte> datagram) const;
   std::size_t send(std::span<const std::byte> datagram, std::error_code& error) const noexcept;
+  std::size_t send(std::string_view text) const { return send(std::as_bytes(std::span(text))); }
+  std::size_t send(std::string_view text, std::error_code& error) const noexcept {
+    return send(std::as_bytes(std::span(text)), error);
+  }
 
   endpoint local() const;  // throws std::system_error
   endpoint local(std::error_code& error) const noexcept;

@@ -13,7 +13,7 @@
 #include <sley/chan.hpp>
 #include <sley/context.hpp>
 #include <sley/detail/config.hpp>
-#include <sley/detail/io_object.hpp>
+#include <sley/byte_stream.hpp>
 #include <sley/signal.hpp>
 #include <sley/time.hpp>
 
@@ -30,7 +30,7 @@
 namespace sley::os {
 
 // Reads and writes are at the file's own position.
-class SLEY_API file : public detail::byte_object {
+class SLEY_API file : public byte_stream {
  public:
   file() noexcept = default;
   // As open(2), with O_CLOEXEC; the flags are from <fcntl.h>. Blocks its thread at most, as an
@@ -54,12 +54,60 @@ class SLEY_API file : public detail::byte_object {
   std::size_t write_at(std::span<const std::byte> bytes, std::uint64_t offset) const;
   std::size_t write_at(std::span<const std::byte> bytes, std::uint64_t offset,
                        std::error_code& error) const noexcept;
+  std::size_t write_at(std::string_view text, std::uint64_t offset) const {
+    return write_at(std::as_bytes(std::span(text)), offset);
+  }
+  std::size_t write_at(std::string_view text, std::uint64_t offset,
+                       std::error_code& error) const noexcept {
+    return write_at(std::as_bytes(std::span(text)), offset, error);
+  }
 
   std::uint64_t size() const;  // throws std::system_error
   std::uint64_t size(std::error_code& error) const noexcept;
   void sync() const;  // fsync(2); throws std::system_error
   void sync(std::error_code& error) const noexcept;
 };
+
+// ---- whole files ----
+
+// Opening, reading and writing here block the thread at most, as announced calls. All of these
+// throw std::system_error that names the path; std::errc::invalid_argument for one with a zero byte
+// inside. The forms with `error` throw std::bad_alloc.
+
+// All that is in a file, whatever its size says: files of /proc, pipes and terminals are read until
+// their end. From Go's os.ReadFile.
+SLEY_API std::string read_file(std::string_view path);
+SLEY_API std::string read_file(std::string_view path, std::error_code& error);
+
+struct write_options {
+  unsigned mode = 0666;  // of a new file, less the process's umask
+  // The file has its old content or the new one, whole, at every moment and whatever fails: the new
+  // one is written to a file beside it, which takes its place by rename(2). It keeps the
+  // permissions of the old file, and not its owner or hard links. A symbolic link stays, and the
+  // file that it leads to is replaced. std::errc::not_supported for what is no regular file.
+  bool atomic = false;
+  // Returns when the content, and the name in its directory, are on the disk: fsync(2).
+  bool sync = false;
+};
+
+// Makes the file, or replaces its content. If that fails, and it is not atomic, a part may have
+// been written. From Go's os.WriteFile.
+SLEY_API void write_file(std::string_view path, std::string_view content,
+                         const write_options& options = {});
+SLEY_API void write_file(std::string_view path, std::string_view content,
+                         const write_options& options, std::error_code& error);
+
+struct append_options {
+  unsigned mode = 0666;
+  bool sync = false;
+};
+
+// Writes behind what is in the file, and makes it if there is none. What several callers append
+// does not mix, also of several processes, as long as the disk takes each piece in one call.
+SLEY_API void append(std::string_view path, std::string_view content,
+                     const append_options& options = {});
+SLEY_API void append(std::string_view path, std::string_view content, const append_options& options,
+                     std::error_code& error);
 
 // Two ends of a pipe: what is written to the second is read from the first. A writer whose reader
 // has gone gets std::errc::broken_pipe, and no signal. Throws std::system_error.
@@ -89,7 +137,7 @@ constexpr poll_events& operator|=(poll_events& a, poll_events b) noexcept { retu
 // epoll(7) takes. It stays that library's, open after close() too, and must outlive this. Any
 // number of goroutines may wait, for the same event as well: all of them are woken, as by poll(2).
 // There is one poll_fd at a time for a descriptor: another may be refused (std::errc::file_exists).
-class SLEY_API poll_fd : public detail::io_object {
+class SLEY_API poll_fd : public io_object {
  public:
   // Throws std::system_error: operation_not_permitted for what is always ready, as regular files.
   explicit poll_fd(int fd);

@@ -157,9 +157,19 @@ class SLEY_API tls_stream {
   std::size_t write_some(std::span<const std::byte> bytes) const;
   std::size_t write_some(std::span<const std::byte> bytes, std::error_code& error) const noexcept;
   std::size_t write_some(std::span<const iovec> buffers, std::error_code& error) const noexcept;
+  std::size_t write_some(std::string_view text) const {
+    return write_some(std::as_bytes(std::span(text)));
+  }
+  std::size_t write_some(std::string_view text, std::error_code& error) const noexcept {
+    return write_some(std::as_bytes(std::span(text)), error);
+  }
   void write_all(std::span<const std::byte> bytes) const;
   std::size_t write_all(std::span<const std::byte> bytes, std::error_code& error) const noexcept;
   std::size_t write_all(std::span<const iovec> buffers, std::error_code& error) const noexcept;
+  void write_all(std::string_view text) const { write_all(std::as_bytes(std::span(text))); }
+  std::size_t write_all(std::string_view text, std::error_code& error) const noexcept {
+    return write_all(std::as_bytes(std::span(text)), error);
+  }
 
   void set_deadline(instant when) const;
   void set_read_deadline(instant when) const;

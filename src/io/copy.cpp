@@ -230,25 +230,18 @@ std::uint64_t send_file(const descriptor& from, std::uint64_t offset, const desc
 
 namespace sley {
 
-using detail::byte_object;
 using detail::throwing;
 
-std::uint64_t detail::byte_object::copy_to(const byte_object& to, std::uint64_t most,
-                                           std::error_code& error) const noexcept {
-  return io::copy(descriptor_, to.descriptor_, most, error);
-}
-
-std::uint64_t net::copy(const byte_object& from, const byte_object& to, std::uint64_t most) {
+std::uint64_t net::copy(const byte_stream& from, const byte_stream& to, std::uint64_t most) {
   return throwing("sley: copy", [&](std::error_code& e) { return copy(from, to, most, e); });
 }
-std::uint64_t net::copy(const byte_object& from, const byte_object& to, std::uint64_t most,
+std::uint64_t net::copy(const byte_stream& from, const byte_stream& to, std::uint64_t most,
                         std::error_code& error) noexcept {
-  return from.copy_to(to, most, error);
+  return io::copy(from.descriptor_, to.descriptor_, most, error);
 }
 
-std::uint64_t detail::byte_object::send_to(const byte_object& to, std::uint64_t offset,
-                                           std::uint64_t most,
-                                           std::error_code& error) const noexcept {
+std::uint64_t byte_stream::send_to(const byte_stream& to, std::uint64_t offset, std::uint64_t most,
+                                   std::error_code& error) const noexcept {
   return io::send_file(descriptor_, offset, to.descriptor_, most, error);
 }
 
@@ -259,7 +252,7 @@ std::uint64_t net::stream::send_file(const os::file& from, std::uint64_t offset,
 }
 std::uint64_t net::stream::send_file(const os::file& from, std::uint64_t offset,
                                      std::uint64_t count, std::error_code& error) const noexcept {
-  return static_cast<const byte_object&>(from).send_to(*this, offset, count, error);
+  return static_cast<const byte_stream&>(from).send_to(*this, offset, count, error);
 }
 
 }  // namespace sley

@@ -96,7 +96,7 @@ file file::open(std::string_view path, int flags, unsigned mode) {
   return f;
 }
 
-file::file(int fd, std::error_code& error) noexcept : byte_object(take_over(fd, error)) {}
+file::file(int fd, std::error_code& error) noexcept : byte_stream(take_over(fd, error)) {}
 file::file(int fd) {
   std::error_code error;
   *this = file(fd, error);

@@ -1,6 +1,6 @@
-#include <sley/detail/io_object.hpp>
+#include <sley/byte_stream.hpp>
 
-namespace sley::detail {
+namespace sley {
 
 void io_object::set_deadline(instant when) const {
   set_read_deadline(when);
@@ -10,7 +10,7 @@ void io_object::set_read_deadline(instant when) const { descriptor_.set_read_dea
 void io_object::set_write_deadline(instant when) const { descriptor_.set_write_deadline(when); }
 
 void io_object::close() {
-  throwing("sley: close", [this](std::error_code& e) { close(e); });
+  detail::throwing("sley: close", [this](std::error_code& e) { close(e); });
 }
 void io_object::close(std::error_code& error) noexcept {
   descriptor_.close(error, file_ == nullptr ? nullptr : file_->c_str());
@@ -20,4 +20,4 @@ io_object::~io_object() {
   close(ignored);
 }
 
-}  // namespace sley::detail
+}  // namespace sley

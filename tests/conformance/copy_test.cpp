@@ -34,7 +34,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-using sley::detail::byte_object;
+using sley::byte_stream;
 
 std::string text_of(std::size_t size) {
   std::string text;
@@ -53,7 +53,7 @@ file file_with(const std::string& content, int flags = O_RDWR) {
   return f;
 }
 
-std::string read_all(const byte_object& from) {
+std::string read_all(const byte_stream& from) {
   std::string all;
   std::vector<char> buffer(65'536);
   while (const std::size_t n = from.read_some(std::as_writable_bytes(std::span(buffer)))) {
@@ -65,8 +65,8 @@ std::string read_all(const byte_object& from) {
 const std::string big = text_of(3'000'000);
 
 // `fill` writes to what `from` is read from, and ends it; `to` is read by `sink`.
-void expect_copied(const byte_object& from, const std::function<void()>& fill, byte_object& to,
-                   const byte_object& sink) {
+void expect_copied(const byte_stream& from, const std::function<void()>& fill, byte_stream& to,
+                   const byte_stream& sink) {
   wait_group group;
   std::string got;
   group.go(fill);

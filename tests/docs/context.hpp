@@ -1,6 +1,7 @@
 // What the snippets of the documents leave out, in a namespace named after the document.
 #pragma once
 
+#include <sley/buffered.hpp>
 #include <sley/debug.hpp>
 #include <sley/http.hpp>
 #include <sley/https.hpp>

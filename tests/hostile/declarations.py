@@ -22,8 +22,6 @@ HOSTILE = re.compile(
 # They tell what is wrong with a template argument, or have nothing that could be hostile.
 # Classes of detail, in public headers, that public ones are made from.
 MIXED_IN = ("sending", "receiving", "future_handle")
-# A header of detail whose classes are bases of public ones.
-BASES = "detail/io_object.hpp"
 NO_FUNCTION = re.compile(r"^(using|friend|static_assert|extern|typedef|enum|namespace)\b|\b(operator|requires)\b")
 
 
@@ -116,7 +114,7 @@ def declarations(include):
         for name in sorted(names):
             path = os.path.join(directory, name)
             header = os.path.relpath(path, include)
-            if "/detail/" in header and not header.endswith(BASES):
+            if "/detail/" in header:
                 continue
             with open(path, encoding="utf-8") as file:
                 text = without_comments(file.read())
@@ -124,8 +122,7 @@ def declarations(include):
                 scope = [s for s, _ in scopes]
                 if any(access != "public" for _, access in scopes):
                     continue
-                if (any("detail" in s for s in scope) and not header.endswith(BASES)
-                        and not set(scope) & set(MIXED_IN)):
+                if (any("detail" in s for s in scope) and not set(scope) & set(MIXED_IN)):
                     continue
                 function, found = parameters(declaration)
                 if function is None or found is None or "= delete" in declaration:

@@ -143,35 +143,35 @@ CALLS(stream_error, "net::stream::stream(int fd, error_code error)") {
 }
 
 CALLS(read_exactly, "net::stream::read_exactly(span<byte> buffer)",
-      "byte_object::read_some(span<byte> buffer)") {
+      "byte_stream::read_some(span<byte> buffer)") {
   const tcp_pair p = pair_with_bytes();
   p.server.read_some(x.buffer());
   p.server.read_exactly(x.buffer());
 }
 CALLS(read_exactly_error, "net::stream::read_exactly(span<byte> buffer, error_code error)",
-      "byte_object::read_some(span<byte> buffer, error_code error)") {
+      "byte_stream::read_some(span<byte> buffer, error_code error)") {
   const tcp_pair p = pair_with_bytes();
   std::error_code& error = x.error();
   p.server.read_some(x.buffer(), error);
   p.server.read_exactly(x.buffer(), error);
 }
 
-CALLS(read_buffers, "byte_object::read_some(io_buffers auto buffers)",
-      "byte_object::read_some(span<iovec> buffers, error_code error)") {
+CALLS(read_buffers, "byte_stream::read_some(io_buffers auto buffers)",
+      "byte_stream::read_some(span<iovec> buffers, error_code error)") {
   const tcp_pair p = pair_with_bytes();
   const std::vector<iovec> buffers = extreme_buffers(x);
   p.server.read_some(buffers);
   p.server.read_some(buffers, x.error());
 }
 
-CALLS(write, "byte_object::write_some(span<byte> bytes)",
-      "byte_object::write_all(span<byte> bytes)") {
+CALLS(write, "byte_stream::write_some(span<byte> bytes)",
+      "byte_stream::write_all(span<byte> bytes)") {
   const drained_pair p;
   p.writer().write_some(x.bytes());
   p.writer().write_all(x.bytes());
 }
-CALLS(write_error, "byte_object::write_some(span<byte> bytes, error_code error)",
-      "byte_object::write_all(span<byte> bytes, error_code error)") {
+CALLS(write_error, "byte_stream::write_some(span<byte> bytes, error_code error)",
+      "byte_stream::write_all(span<byte> bytes, error_code error)") {
   const drained_pair p;
   std::error_code& error = x.error();
   p.writer().write_some(x.bytes(), error);
@@ -179,10 +179,22 @@ CALLS(write_error, "byte_object::write_some(span<byte> bytes, error_code error)"
   const std::span<const std::byte> bytes = x.bytes();
   EXPECT_EQ(p.writer().write_all(bytes, error), bytes.size());
 }
-CALLS(write_buffers, "byte_object::write_some(io_buffers auto buffers)",
-      "byte_object::write_some(span<iovec> buffers, error_code error)",
-      "byte_object::write_all(io_buffers auto buffers)",
-      "byte_object::write_all(span<iovec> buffers, error_code error)") {
+CALLS(write_text, "byte_stream::write_some(string_view text)",
+      "byte_stream::write_all(string_view text)",
+      "byte_stream::write_some(string_view text, error_code error)",
+      "byte_stream::write_all(string_view text, error_code error)") {
+  const drained_pair p;
+  const std::string_view text = x.text("text");
+  std::error_code& error = x.error();
+  p.writer().write_some(text);
+  p.writer().write_all(text);
+  p.writer().write_some(text, error);
+  EXPECT_EQ(p.writer().write_all(text, error), text.size());
+}
+CALLS(write_buffers, "byte_stream::write_some(io_buffers auto buffers)",
+      "byte_stream::write_some(span<iovec> buffers, error_code error)",
+      "byte_stream::write_all(io_buffers auto buffers)",
+      "byte_stream::write_all(span<iovec> buffers, error_code error)") {
   const drained_pair p;
   const std::vector<iovec> buffers = extreme_buffers(x);
   std::error_code& error = x.error();
@@ -192,7 +204,7 @@ CALLS(write_buffers, "byte_object::write_some(io_buffers auto buffers)",
   p.writer().write_all(buffers, error);
 }
 
-CALLS(of_streams_that_are_closed, "byte_object::write_all(span<byte> bytes, error_code error)") {
+CALLS(of_streams_that_are_closed, "byte_stream::write_all(span<byte> bytes, error_code error)") {
   net::tcp_stream s =
       x.pick<bool>({false, true}) ? net::tcp_stream::connect(a_peer()) : net::tcp_stream();
   s.close();
@@ -213,22 +225,14 @@ CALLS(send_file, "net::stream::send_file(os::file from, uint64_t offset, uint64_
   p.writer().send_file(from, offset, count, x.error());
   p.writer().send_file(from, offset, count);
 }
-CALLS(send_to,
-      "byte_object::send_to(byte_object to, uint64_t offset, uint64_t most, error_code "
+CALLS(copy, "net::copy(byte_stream from, byte_stream to, uint64_t most)",
+      "net::copy(byte_stream from, byte_stream to, uint64_t most, error_code "
       "error)") {
-  const drained_pair p;
-  a_file().send_to(p.writer(), x.number<std::uint64_t>(0), x.number<std::uint64_t>(100), x.error());
-}
-CALLS(copy, "net::copy(detail::byte_object from, detail::byte_object to, uint64_t most)",
-      "net::copy(detail::byte_object from, detail::byte_object to, uint64_t most, error_code "
-      "error)",
-      "byte_object::copy_to(byte_object to, uint64_t most, error_code error)") {
   const tcp_pair from = pair_with_bytes();
   const drained_pair to;
   const std::uint64_t most = x.number<std::uint64_t>(5);
   net::copy(from.server, to.writer(), most);
   net::copy(from.server, to.writer(), most, x.error());
-  from.server.copy_to(to.writer(), most, x.error());
 }
 
 // ---- connecting and listening ----
@@ -397,12 +401,30 @@ CALLS(datagrams_error, "net::datagram_socket::receive(span<byte> buffer, error_c
   b.receive(x.buffer(), x.error());
   a.send(x.bytes(), x.error());
 }
-CALLS(datagrams_to, "net::datagram_socket::send_to(span<byte> datagram, endpoint to)") {
-  net::udp_socket::bind("127.0.0.1:0").send_to(x.bytes(), extreme_endpoint(x));
+CALLS(text_datagrams, "net::datagram_socket::send(string_view text)",
+      "net::datagram_socket::send(string_view text, error_code error)") {
+  const auto [a, b] = net::unix_datagram::pair();
+  a.send(x.text("datagram"), x.error());
+  a.send(x.text("datagram"));
+}
+CALLS(datagrams_to, "net::datagram_socket::send_to(span<byte> datagram, endpoint to)",
+      "net::datagram_socket::send_to(string_view text, endpoint to)") {
+  const auto socket = net::udp_socket::bind("127.0.0.1:0");
+  if (x.pick<bool>({false, true})) {
+    socket.send_to(x.text("datagram"), extreme_endpoint(x));
+  } else {
+    socket.send_to(x.bytes(), extreme_endpoint(x));
+  }
 }
 CALLS(datagrams_to_error,
-      "net::datagram_socket::send_to(span<byte> datagram, endpoint to, error_code error)") {
-  net::udp_socket::bind("127.0.0.1:0").send_to(x.bytes(), extreme_endpoint(x), x.error());
+      "net::datagram_socket::send_to(span<byte> datagram, endpoint to, error_code error)",
+      "net::datagram_socket::send_to(string_view text, endpoint to, error_code error)") {
+  const auto socket = net::udp_socket::bind("127.0.0.1:0");
+  if (x.pick<bool>({false, true})) {
+    socket.send_to(x.text("datagram"), extreme_endpoint(x), x.error());
+  } else {
+    socket.send_to(x.bytes(), extreme_endpoint(x), x.error());
+  }
 }
 
 // ---- deadlines ----

@@ -94,6 +94,45 @@ CALLS(write_at, "os::file::write_at(span<byte> bytes, uint64_t offset)") {
 CALLS(write_at_error, "os::file::write_at(span<byte> bytes, uint64_t offset, error_code error)") {
   use(small_file().write_at(x.bytes(), x.number<std::uint64_t>(5), x.error()));
 }
+CALLS(write_text_at, "os::file::write_at(string_view text, uint64_t offset)",
+      "os::file::write_at(string_view text, uint64_t offset, error_code error)") {
+  const os::file f = small_file();
+  use(f.write_at(x.text("text"), x.number<std::uint64_t>(5), x.error()));
+  use(f.write_at(x.text("text"), x.number<std::uint64_t>(5)));
+}
+
+CALLS(read_file, "os::read_file(string_view path)") {
+  use(os::read_file(x.text("/proc/self/stat")));
+}
+CALLS(read_file_error, "os::read_file(string_view path, error_code error)") {
+  use(os::read_file(x.text("/proc/self/stat"), x.error()));
+}
+// No file is made: the directory is not there.
+CALLS(write_file, "os::write_file(string_view path, string_view content, write_options options)",
+      "os::write_file(string_view path, string_view content, write_options options, error_code "
+      "error)") {
+  const std::string path = "/dev/null/" + x.string("file");
+  const os::write_options options = {.mode = x.number(0666U),
+                                     .atomic = x.pick<bool>({false, true})};
+  std::error_code& error = x.error();
+  os::write_file(path, x.text("content"), options, error);
+  EXPECT_TRUE(error);
+  os::write_file(path, x.text("content"), options);
+}
+CALLS(write_content, "os::write_file(string_view path, string_view content, write_options options)",
+      "os::append(string_view path, string_view content, append_options options)") {
+  const char* path = "/dev/null";
+  os::append(path, x.text("content"), {.mode = x.number(0666U)});
+  os::write_file(path, x.text("content"), {.mode = x.number(0666U)});
+}
+CALLS(append,
+      "os::append(string_view path, string_view content, append_options options, error_code "
+      "error)") {
+  std::error_code& error = x.error();
+  os::append("/dev/null/" + x.string("file"), x.text("content"), {.mode = x.number(0666U)}, error);
+  EXPECT_TRUE(error);
+}
+
 CALLS(of_files_that_are_closed,
       "os::file::write_at(span<byte> bytes, uint64_t offset, error_code error)") {
   os::file f = x.pick<bool>({false, true}) ? small_file() : os::file();

@@ -165,6 +165,18 @@ CALLS(write, "net::tls_stream::write_some(span<byte> bytes)",
   use(p.client().write_some(x.bytes()));
   p.client().write_all(x.bytes());
 }
+CALLS(write_text, "net::tls_stream::write_some(string_view text)",
+      "net::tls_stream::write_all(string_view text)",
+      "net::tls_stream::write_some(string_view text, error_code error)",
+      "net::tls_stream::write_all(string_view text, error_code error)") {
+  talking_pair p;
+  const std::string_view text = x.text("text");
+  std::error_code& error = x.error();
+  use(p.client().write_some(text));
+  p.client().write_all(text);
+  use(p.client().write_some(text, error));
+  use(p.client().write_all(text, error));
+}
 CALLS(write_error, "net::tls_stream::write_some(span<byte> bytes, error_code error)",
       "net::tls_stream::write_some(span<iovec> buffers, error_code error)",
       "net::tls_stream::write_all(span<byte> bytes, error_code error)",

@@ -3,6 +3,8 @@
 #include "support/stream_promises.hpp"
 #include "tls/pairs.hpp"
 
+#include <sley/buffered.hpp>
+
 #include <algorithm>
 #include <cstring>
 #include <vector>
@@ -141,6 +143,42 @@ GO_TEST(tls, keys_change_while_both_ends_write) {
     both.go([&] { EXPECT_EQ(read_exactly(c.client, bytes.size()).size(), bytes.size()); });
     both.wait();
   }
+}
+
+GO_TEST(tls, lines_and_text_go_both_ways) {
+  const tls_pair p = connected_tls();
+  wait_group group;
+  group.go([&] {
+    sley::buffered_reader in(p.server);
+    sley::buffered_writer out(p.server);
+    for (std::string line; in.read_line(line);) {
+      out.write_all(line + '\n');
+      if (in.buffered().empty()) out.flush();
+    }
+    out.write_all("bye\n");
+    out.flush();
+    p.server.shutdown_write();
+  });
+  p.client.write_all("one\r\ntwo");
+  EXPECT_EQ(p.client.write_some("\n"), 1U);
+  sley::buffered_reader in(p.client);
+  EXPECT_EQ(in.read_line(), "one");
+  EXPECT_EQ(in.read_line(), "two");
+  p.client.shutdown_write();
+  EXPECT_EQ(in.read_line(), "bye");
+  EXPECT_EQ(in.read_line(), std::nullopt);
+  group.wait();
+}
+// The peer's word that it has sent all is missing, so the last line may be cut.
+GO_TEST(tls, a_line_that_an_unannounced_end_cuts_is_no_line) {
+  tls_pair p = connected_tls();
+  p.client.write_all("whole\nhal");
+  p.client.abort();
+  sley::buffered_reader in(p.server);
+  std::string line;
+  std::error_code error;
+  while (in.read_line(line, error)) EXPECT_EQ(line, "whole");
+  EXPECT_TRUE(error);
 }
 
 GO_TEST(tls, gathers_and_scatters) { sley_test::expect_gathers_and_scatters(connected_tls()); }

@@ -1,7 +1,7 @@
 // Reading and writing bytes. All on the way from a member function to its system call is inlined
 // (flatten), because each function that returns after a system call costs time:
 // platform/system_call.hpp.
-#include <sley/detail/io_object.hpp>
+#include <sley/byte_stream.hpp>
 
 #include "io/perform.hpp"
 #include "io/put.hpp"
@@ -200,38 +200,34 @@ iovec one(std::span<const std::byte> bytes) noexcept {
 
 }  // namespace io
 
-namespace detail {
-
-[[gnu::flatten]] std::size_t byte_object::read_some(std::span<std::byte> buffer,
+[[gnu::flatten]] std::size_t byte_stream::read_some(std::span<std::byte> buffer,
                                                     std::error_code& error) const noexcept {
   const iovec whole = io::one(buffer);
   return io::read_some(descriptor_, {&whole, 1}, error);
 }
-[[gnu::flatten]] std::size_t byte_object::read_some(std::span<const iovec> buffers,
+[[gnu::flatten]] std::size_t byte_stream::read_some(std::span<const iovec> buffers,
                                                     std::error_code& error) const noexcept {
   return io::read_some(descriptor_, buffers, error);
 }
 
-[[gnu::flatten]] std::size_t byte_object::write_some(std::span<const std::byte> bytes,
+[[gnu::flatten]] std::size_t byte_stream::write_some(std::span<const std::byte> bytes,
                                                      std::error_code& error) const noexcept {
   const iovec whole = io::one(bytes);
   return io::write_some(descriptor_, {&whole, 1}, error);
 }
-[[gnu::flatten]] std::size_t byte_object::write_some(std::span<const iovec> buffers,
+[[gnu::flatten]] std::size_t byte_stream::write_some(std::span<const iovec> buffers,
                                                      std::error_code& error) const noexcept {
   return io::write_some(descriptor_, buffers, error);
 }
 
-[[gnu::flatten]] std::size_t byte_object::write_all(std::span<const std::byte> bytes,
+[[gnu::flatten]] std::size_t byte_stream::write_all(std::span<const std::byte> bytes,
                                                     std::error_code& error) const noexcept {
   const iovec whole = io::one(bytes);
   return io::write_all(descriptor_, {&whole, 1}, error);
 }
-[[gnu::flatten]] std::size_t byte_object::write_all(std::span<const iovec> buffers,
+[[gnu::flatten]] std::size_t byte_stream::write_all(std::span<const iovec> buffers,
                                                     std::error_code& error) const noexcept {
   return io::write_all(descriptor_, buffers, error);
 }
-
-}  // namespace detail
 
 }  // namespace sley
