@@ -144,8 +144,8 @@ void mutex::stop_waiting() noexcept {
 void mutex::unlock_slow() noexcept {
   std::uint32_t seen = state_.load_relaxed();  // the cas decides
   while ((seen & locked) != 0) {  // ends: each round frees it or finds that it has changed
-    const bool has_nobody_to_wake = (seen & contended) == 0 || (seen & (woken | starving)) == woken;
-    if (has_nobody_to_wake) {
+    const bool has_none_to_wake = (seen & contended) == 0 || (seen & (woken | starving)) == woken;
+    if (has_none_to_wake) {
       if (state_.cas_release(seen, seen & ~locked, "MX-1")) return;
     } else {
       if (hand_on()) return;

@@ -184,8 +184,8 @@ bool shared_mutex::count_in_or_mark() noexcept {
 
 bool shared_mutex::try_lock() noexcept {
   if (!writers_.try_acquire()) return false;
-  std::uint64_t nobody = 0;
-  if (!state_.cas_acquire(nobody, writer, "SM-1")) {
+  std::uint64_t free = 0;
+  if (!state_.cas_acquire(free, writer, "SM-1")) {
     writers_.release(1, 1);
     return false;
   }

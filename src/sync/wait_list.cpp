@@ -51,9 +51,9 @@ bool wait_list::park(const char* reason, bool first_in_line) {
 
 bool wait_list::wake_one_and_release() noexcept {
   chosen_waiters chosen;
-  const bool is_anybody_chosen = choose(1, chosen) == 1;
+  const bool is_any_chosen = choose(1, chosen) == 1;
   release_and_wake(chosen);
-  return is_anybody_chosen;
+  return is_any_chosen;
 }
 
 void wait_list::wake_all_and_release() noexcept {

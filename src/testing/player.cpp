@@ -51,7 +51,7 @@ shared_memory* own = nullptr;  // in a child
 }
 
 // Is any other goroutine runnable?
-bool can_anybody_run() noexcept {
+bool can_any_run() noexcept {
   if (rt::is_anything_queued()) return true;
   for (const rt::machine* m : rt::sched.machines) {
     const bool is_other = m != rt::this_machine() && base::peek(m->g) != nullptr;
@@ -68,7 +68,7 @@ void wait_for_others(time_span grace) {
   const auto pause = std::min<std::chrono::nanoseconds>(grace, longest_pause);
   for (int i = 0; i < most && runtime::num_goroutines() > 1; ++i) {
     this_goroutine::sleep_for(pause);
-    if (!can_anybody_run()) break;
+    if (!can_any_run()) break;
   }
   if (runtime::num_goroutines() > 1) fail(failure::leak, "goroutines are left");
 }

@@ -49,7 +49,7 @@ void wake_pollers() noexcept {
   }
 }
 
-bool is_anybody_polling() noexcept {
+bool is_any_polling() noexcept {
   return std::ranges::any_of(all(), [](const thread& t) { return t.state == state::polling; });
 }
 
@@ -59,7 +59,7 @@ void look_around() noexcept {
     const bool sleeps = t.state == state::asleep || t.state == state::polling;
     if (sleeps && t.wake_at_ns <= clock_ns) t.state = state::runnable;
   }
-  if (is_anybody_polling() && has_events(0)) wake_pollers();
+  if (is_any_polling() && has_events(0)) wake_pollers();
 }
 
 // Moves the clock to the wake-up time of the next sleeper. False if there is none.
@@ -75,9 +75,9 @@ bool jump() noexcept {
 }
 
 // No thread can run. Returns when one can.
-void wait_for_anybody() noexcept {
+void wait_for_any_thread() noexcept {
   if (jump()) return;
-  if (is_anybody_polling() && has_events(patience_ms)) return;
+  if (is_any_polling() && has_events(patience_ms)) return;
   give_up(ending::all_asleep, "simulation: all threads are asleep");
 }
 
@@ -165,7 +165,7 @@ void sleep_as(simulated::state how, const std::uint32_t* word, std::int64_t wake
   note_sleep();
   std::span<thread*> who = runnable();
   while (who.empty()) {
-    wait_for_anybody();
+    wait_for_any_thread();
     who = runnable();
   }
   thread* next = who.size() == 1 ? who.front() : pick(who, why::sleeps);

@@ -72,9 +72,7 @@ void wait_for_snapshot() noexcept {
 // Machines stop at their next entry. Goroutines that compute or block go on until then.
 void halt() noexcept {
   sched.gate.stop();
-  for (machine* m : sched.machines) {
-    m->border.raise(parts::border::stop);
-  }
+  raise_stop();
   const std::int64_t until_ns = platform::monotonic_ns() + answer_within_ns;
   const auto is_at_work = [](const processor& p) {
     const machine* m = p.m.read();

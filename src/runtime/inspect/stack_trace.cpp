@@ -167,9 +167,9 @@ void run_errand() {
   errand* e = current_errand;
   platform::after_switch(e->fiber);
   e->run(e->arg);
-  platform::context nobody_comes_back;
+  platform::context never_resumed;
   platform::before_switch(nullptr, *e->from);
-  platform::switch_context(nobody_comes_back, e->back);
+  platform::switch_context(never_resumed, e->back);
 }
 
 }  // namespace

@@ -6,15 +6,14 @@
 
 #include "runtime/queue/hand_off.hpp"
 #include "runtime/run/turn.hpp"
+#include "runtime/state/records.hpp"
 #include "runtime/state/sched_state.hpp"
 
 namespace sley::rt {
 
 void pause() noexcept {
   sched.gate.pause();
-  for (machine* m : sched.machines) {
-    m->border.raise(parts::border::stop);
-  }
+  raise_stop();
   release_interrupted();
 }
 

@@ -149,7 +149,7 @@ void deliver_one(const platform::poll_event& event, goroutine_list& woken) noexc
 
 }  // namespace
 
-bool is_anybody_in_io() noexcept {
+bool is_any_in_io() noexcept {
   for (watched* w : records.all) {
     detail::lock_guard guard(w->lock);
     if (w->users != 0) return true;

@@ -95,7 +95,7 @@ inline void collect(goroutine* g, goroutine_list& woken) noexcept {
 // ---- for the scheduler ----
 
 // Does a goroutine wait for a descriptor? Any thread; takes its time.
-bool is_anybody_in_io() noexcept;
+bool is_any_in_io() noexcept;
 // Delivers events taken out of a watch set. Returns the goroutines that must be made ready.
 // [inside, or sysmon]
 goroutine_list deliver(std::span<const platform::poll_event> events) noexcept;

@@ -1,6 +1,8 @@
 // A descriptor is polled by the machines of one processor, and its reader goes on there. So the set
 // in which it is watched decides where the reader runs. Each time a reader has waited for a number
-// of events, its set is chosen again.
+// of events, its set is chosen again. (Without this and cpu_spread.cpp an exchange of 64
+// connections, tcp_echo, takes 1.5 times as long at two processors, and that of one connection 3.4
+// times.)
 #include "runtime/source/placement.hpp"
 
 #include "platform/decisions.hpp"

@@ -7,7 +7,8 @@
 // poller, which the kernel would wake for nothing. So while other machines find events, the poller
 // dozes: it sleeps among the idle machines, where work may wake it, for 50 us and then longer and
 // longer, but never for more than 0.8 ms or beyond a timer. It sleeps in the kernel again when no
-// machine has found events meanwhile, or when all others have gone idle.
+// machine has found events meanwhile, or when all others have gone idle. (Without this one
+// connection's exchange, tcp_echo_c1, takes 1.75 times as long at two processors.)
 #include "runtime/source/poll.hpp"
 
 #include "platform/decisions.hpp"
@@ -131,7 +132,7 @@ doze_end doze_once(machine* m, std::int64_t until_ns) noexcept {
   lie_down_dozing(m);
   const std::int64_t deadline_ns = publish_sleep(until_ns);
   // The last machine to go idle after this finds the dozing poller, because it takes the lock too.
-  const bool was_woken = m->note.sleep(is_everybody_idle() ? 0 : deadline_ns);
+  const bool was_woken = m->note.sleep(are_all_idle() ? 0 : deadline_ns);
   if (get_up(m, was_woken)) return doze_end::at_deadline;
   if (!was_woken) m->note.sleep();
   m->note.clear();
@@ -146,7 +147,7 @@ bool doze(machine* m) noexcept {
   for (std::int64_t ns = shortest_doze_ns;; ns = std::min(2 * ns, longest_doze_ns)) {
     const doze_end end = doze_once(m, platform::now_ns() + ns);
     if (end == doze_end::needed) return false;
-    if (end == doze_end::called || is_everybody_idle() || !have_others_found_events(m) ||
+    if (end == doze_end::called || are_all_idle() || !have_others_found_events(m) ||
         are_any_neglected(looks) || earliest_timer() <= platform::now_ns()) {
       return true;
     }
@@ -161,10 +162,10 @@ bool sleep_until_needed(machine* m) noexcept {
   // In reserve (WG-3): other machines are busy, and poll when they run out of work. If that or a
   // timer is late, sysmon acts.
   if (sched.gate.available() == 0) return stop_m(m);
-  const bool may_doze = have_others_found_events(m) && !is_everybody_idle();
+  const bool may_doze = have_others_found_events(m) && !are_all_idle();
   if (!sched.poller.role.try_take()) {
-    timer_armed(until);                             // the poller may not know this timer
-    if (is_everybody_idle()) wake_dozing_poller();  // no other machine polls any more
+    timer_armed(until);                        // the poller may not know this timer
+    if (are_all_idle()) wake_dozing_poller();  // no other machine polls any more
     return stop_m(m);
   }
   if (may_doze && !doze(m)) {

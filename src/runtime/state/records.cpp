@@ -127,6 +127,12 @@ void lower_on_all_machines(parts::border::reason reason) noexcept {
   }
 }
 
+void raise_stop() noexcept {
+  for (machine* m : sched.machines) {
+    m->border.raise(parts::border::stop);
+  }
+}
+
 void attach_thread(machine* m) noexcept {
   detail::lock_guard guard(m->border.guard());
   m->thread_id.store_relaxed(platform::current_thread_id());

@@ -25,6 +25,8 @@ void give_machine(machine* m) noexcept;
 void raise_on_all_machines(parts::border::reason reason) noexcept;
 // Undoes that. [stw]
 void lower_on_all_machines(parts::border::reason reason) noexcept;
+// Each machine that there is looks, at its next entry or round, whether the scheduler is halted.
+void raise_stop() noexcept;
 // Makes the calling thread the machine's.
 void attach_thread(machine* m) noexcept;
 // Undoes that.

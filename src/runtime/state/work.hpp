@@ -19,7 +19,7 @@ std::int64_t earliest_timer() noexcept;
 bool is_work_waiting(const processor* p) noexcept;
 
 // Are all processors idle, and does no machine look for work?
-inline bool is_everybody_idle() noexcept {
+inline bool are_all_idle() noexcept {
   return sched.gate.idle() == sched.procs.read_relaxed() && sched.gate.searching() == 0;
 }
 

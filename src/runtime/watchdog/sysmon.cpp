@@ -55,7 +55,7 @@ bool is_house_in_order() noexcept { return watchdog.is_trimmed && watchdog.threa
 // All processors are idle: asks to be woken when one is taken into use. False if one already was.
 bool announce_rest() noexcept {
   detail::lock_guard guard(sched.lock);
-  if (!is_everybody_idle() || sched.gate.reserve() != 0) return false;
+  if (!are_all_idle() || sched.gate.reserve() != 0) return false;
   if (!sched.gate.is_halted() && (is_anything_queued() || is_poller_missing())) return false;
   sched.sysmon.rests = true;
   return true;
@@ -107,7 +107,7 @@ void sysmon_main(void*) {
     help_out();
     keep_house(now_ns);
     watchdog.trace.print_if_due(now_ns);
-    const bool all_idle = is_everybody_idle();
+    const bool all_idle = are_all_idle();
     if (look.has_taken) {
       looks.hurry();
     } else {

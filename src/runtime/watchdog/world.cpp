@@ -62,9 +62,7 @@ void stop_the_world() noexcept {
     detail::lock_guard guard(sched.lock);
     sched.gate.stop();
   }
-  for (machine* m : sched.machines) {
-    m->border.raise(parts::border::stop);
-  }
+  raise_stop();
   const std::uint32_t procs = sched.procs.read();
   std::uint32_t held_count = 0;
   std::int64_t signal_at_ns = 0;

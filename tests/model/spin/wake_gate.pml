@@ -78,13 +78,13 @@ chan note[MACHINES] = [1] of { byte, bool };  /* processor, searches */
 chan sysmon_note = [1] of { bit };
 
 #define may_wake (idle > reserve && searching == 0)
-#define is_everybody_idle (idle == PROCS && searching == 0)
+#define are_all_idle (idle == PROCS && searching == 0)
 #define is_queued (global_queue != 0 || queue[0] != 0 || queue[1] != 0)
 #ifndef NO_HELP
 #define is_everything_quiet \
-  (reserve == 0 && is_everybody_idle && !is_queued && (is_watched == 0 || has_poller))
+  (reserve == 0 && are_all_idle && !is_queued && (is_watched == 0 || has_poller))
 #else
-#define is_everything_quiet (reserve == 0 && is_everybody_idle && !is_queued)
+#define is_everything_quiet (reserve == 0 && are_all_idle && !is_queued)
 #endif
 #define is_anybody_listed (is_listed[0] || is_listed[1] || is_listed[2])
 
