@@ -23,7 +23,7 @@ void lock::acquire_slow() noexcept {
   while (word_.exchange_acquire(slept_on, "LK-1") != free) {
     platform::futex_wait(word_, slept_on, platform::forever);
   }
-  sleepers_here().add_relaxed(static_cast<std::uint32_t>(-1));
+  sleepers_here().sub_relaxed(1);
 }
 
 void lock::end_release(rest r) noexcept {

@@ -127,7 +127,7 @@ guard install_guard(void* start, std::size_t bytes) noexcept {
 }
 
 void forget_guard(guard kind) noexcept {
-  if (kind == guard::split) split_guards.add_relaxed(static_cast<std::uint32_t>(-1));
+  if (kind == guard::split) split_guards.sub_relaxed(1);
 }
 
 }  // namespace sley::platform

@@ -295,7 +295,7 @@ bool shared_mutex::drain_slots(std::int64_t deadline_ns) {
   asking_place& place = place_of(mark());
   struct asking_writer {
     explicit asking_writer(asking_place& p) noexcept : place(p) { place.writers.add_relaxed(1); }
-    ~asking_writer() { place.writers.add_relaxed(static_cast<std::uint32_t>(-1)); }
+    ~asking_writer() { place.writers.sub_relaxed(1); }
     asking_place& place;
   };
   const asking_writer self(place);  // the barrier in close_slots orders it

@@ -43,7 +43,7 @@ struct stack_suite : model::locking_suite<Derived, 2> {
     const detail::lock_guard guard(sched_lock);
     if (stackless.get() == 0) return;
     stackless.set(stackless.get() - 1);
-    stackless_count.add_relaxed(-1);
+    stackless_count.sub_relaxed(1);
   }
 
   void wait_for_stack() {

@@ -62,7 +62,7 @@ struct gate_suite : model::suite<Derived, Threads> {
   bool pop_idle() {
     const model::one_step locked;
     if (!gate.leave_idle()) return false;
-    RL_ASSERT(idle_processors.add_relaxed(static_cast<std::uint32_t>(-1)) != 0);
+    RL_ASSERT(idle_processors.sub_relaxed(1) != 0);
     return true;
   }
 
@@ -84,7 +84,7 @@ struct gate_suite : model::suite<Derived, Threads> {
     for (machine& m : machines) {
       bool listed = true;
       if (!m.is_listed.cas_relaxed(listed, false)) continue;
-      idle_machines.add_relaxed(static_cast<std::uint32_t>(-1));
+      idle_machines.sub_relaxed(1);
       return &m;
     }
     return nullptr;

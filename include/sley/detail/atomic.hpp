@@ -78,6 +78,10 @@ class atomic {
     schedule_point();
     return value_.fetch_add(v, std::memory_order_acq_rel);
   }
+  SLEY_ALWAYS_INLINE T sub_relaxed(T v) noexcept {
+    schedule_point();
+    return value_.fetch_sub(v, std::memory_order_relaxed);
+  }
   SLEY_ALWAYS_INLINE T sub_acq_rel(T v, order_label) noexcept {
     schedule_point();
     return value_.fetch_sub(v, std::memory_order_acq_rel);

@@ -66,7 +66,7 @@ void serve_stackless() noexcept {
   if (!sched.stacks.has_free()) return;
   sched.lock.acquire();
   goroutine* g = sched.stackless.pop_front();
-  if (g != nullptr) sched.stackless_count.add_relaxed(static_cast<std::uint32_t>(-1));
+  if (g != nullptr) sched.stackless_count.sub_relaxed(1);
   sched.lock.release();
   if (g != nullptr) run_last(g);
 }

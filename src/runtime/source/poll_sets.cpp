@@ -75,13 +75,13 @@ std::uint32_t poll_set_of(const processor* p) noexcept {
 int add_to_set(std::uint32_t set, int fd, std::uint64_t tag) noexcept {
   sched.poll_sets[set].watched.add_relaxed(1);  // before the first event can come
   const int error = platform::watch(set, fd, tag);
-  if (error != 0) sched.poll_sets[set].watched.add_relaxed(-1U);
+  if (error != 0) sched.poll_sets[set].watched.sub_relaxed(1);
   return error;
 }
 
 void remove_from_set(std::uint32_t set, int fd) noexcept {
   platform::unwatch(set, fd);
-  sched.poll_sets[set].watched.add_relaxed(-1U);
+  sched.poll_sets[set].watched.sub_relaxed(1);
 }
 
 int open_poll_sets() noexcept {

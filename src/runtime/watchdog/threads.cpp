@@ -44,7 +44,7 @@ constexpr int tries_before_report = 14;
 void end_machine(machine* m) noexcept {
   if (m->p != nullptr) hand_off_p(release_p(m));
   detach_thread(m);
-  sched.threads.machines.add_relaxed(static_cast<std::uint32_t>(-1));
+  sched.threads.machines.sub_relaxed(1);
   platform::set_current_machine(nullptr);
   m->border.leave();
   platform::drop_alternate_signal_stack(std::exchange(m->signal_stack, nullptr));
@@ -100,7 +100,7 @@ int make_machine() noexcept {
   sched.threads.machines.add_relaxed(1);
   const int error = platform::create_thread(&machine_main, m);
   if (error != 0) {
-    sched.threads.machines.add_relaxed(static_cast<std::uint32_t>(-1));
+    sched.threads.machines.sub_relaxed(1);
     give_machine(m);
   }
   return error;

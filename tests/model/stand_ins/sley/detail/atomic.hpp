@@ -111,6 +111,7 @@ class atomic {
   T add_acq_rel(T v, SLEY_ORDER) {
     return value_($).fetch_add(v, weakened(rl::mo_acq_rel, label, site));
   }
+  T sub_relaxed(T v) { return value_($).fetch_sub(v, rl::mo_relaxed); }
   T sub_acq_rel(T v, SLEY_ORDER) {
     return value_($).fetch_sub(v, weakened(rl::mo_acq_rel, label, site));
   }
