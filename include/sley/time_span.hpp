@@ -10,6 +10,8 @@
 //   * parts of a nanosecond count as a whole one: no wait ends early.
 #pragma once
 
+#include <sley/detail/language.hpp>
+
 #include <chrono>
 #include <cstdint>
 #include <limits>

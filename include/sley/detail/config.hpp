@@ -1,6 +1,8 @@
 // Build configuration that the public headers need: symbol visibility and a few attributes.
 #pragma once
 
+#include <sley/detail/language.hpp>
+
 #define SLEY_API __attribute__((visibility("default")))
 #define SLEY_HIDDEN __attribute__((visibility("hidden")))
 #define SLEY_ALWAYS_INLINE inline __attribute__((always_inline))

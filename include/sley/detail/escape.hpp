@@ -1,6 +1,8 @@
 // Text of unknown origin as a part of one printed line.
 #pragma once
 
+#include <sley/detail/language.hpp>
+
 #include <cstddef>
 #include <string_view>
 

@@ -1,6 +1,8 @@
 // Room for a value that comes from a call, and is made where it stays.
 #pragma once
 
+#include <sley/detail/language.hpp>
+
 #include <memory>
 #include <new>
 #include <utility>

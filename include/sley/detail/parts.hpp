@@ -2,3 +2,5 @@
 // SLEY_WITHOUT_TESTING. A build puts a header of its own in the place of this one, which names
 // none.
 #pragma once
+
+#include <sley/detail/language.hpp>
