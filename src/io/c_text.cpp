@@ -1,27 +1,19 @@
 #include <sley/detail/c_text.hpp>
 
+#include <sley/detail/escape.hpp>
+
 #include <cstddef>
 
 namespace sley::detail {
 
 namespace {
 
-void append_shown(std::string& to, char c) {
-  constexpr std::string_view digits = "0123456789abcdef";
-  const auto byte = static_cast<unsigned char>(c);
-  if (c == '\0') {
-    to += "\\0";
-  } else if (c == '\n') {
-    to += "\\n";
-  } else if (c == '\r') {
-    to += "\\r";
-  } else if (c == '\t') {
-    to += "\\t";
-  } else if (byte < ' ' || byte == 0x7f) {
-    to += {'\\', 'x', digits[byte >> 4], digits[byte & 15]};
-  } else {
-    to += c;
-  }
+// The first `most` bytes of a longer text, without the beginning of a character at their end.
+std::string_view beginning(std::string_view text, std::size_t most) {
+  const auto is_inside = [&](std::size_t i) { return (text[i] & 0xc0) == 0x80; };
+  std::size_t end = most;
+  for (int i = 0; i < 3 && is_inside(end); ++i) --end;
+  return text.substr(0, is_inside(end) ? most : end);
 }
 
 }  // namespace
@@ -29,7 +21,8 @@ void append_shown(std::string& to, char c) {
 std::string quoted(std::string_view text) {
   constexpr std::size_t most = 200;
   std::string shown = "\"";
-  for (const char c : text.substr(0, most)) append_shown(shown, c);
+  escape(text.size() > most ? beginning(text, most) : text,
+         [&](std::string_view piece) { shown += piece; });
   shown += text.size() > most ? "...\" of " + std::to_string(text.size()) + " bytes" : "\"";
   const std::size_t first = text.find('\0');
   if (first != std::string_view::npos) {

@@ -42,7 +42,7 @@ GO_TEST(log, an_error_of_a_handler_is_one_line) {
   });
   EXPECT_EQ(sley_test::count_of(printed, "\n"), 2) << printed;
   EXPECT_EQ(printed.find_first_of("\x1b\r\x9b"), std::string::npos) << printed;
-  EXPECT_TRUE(has(printed, R"(the handler of GET /b threw: sees \x0a\x1b[2J\x0d\x9b)")) << printed;
+  EXPECT_TRUE(has(printed, R"(the handler of GET /b threw: sees \n\x1b[2J\r\x9b)")) << printed;
 }
 
 GO_TEST(log, an_error_of_a_connection_is_one_line) {
@@ -54,7 +54,7 @@ GO_TEST(log, an_error_of_a_connection_is_one_line) {
     const auto s = web.connect();
     EXPECT_EQ(sley_test::read_to_end(s), "");
   });
-  EXPECT_TRUE(printed.ends_with("given up: \\x0a\\x1b[2J\\x0d\\x9b\n")) << printed;
+  EXPECT_TRUE(printed.ends_with("given up: \\n\\x1b[2J\\r\\x9b\n")) << printed;
 }
 
 TEST(log, a_line_of_the_access_log_is_one_line) {
@@ -72,7 +72,7 @@ TEST(log, a_line_of_the_access_log_is_one_line) {
             "192.0.2.1:5000 \"GET /a?b\" 200 5 1.023 ms cut: the message ended too soon");
   r.cut_by.clear();
   r.target = bad;
-  EXPECT_EQ(to_line(r), "192.0.2.1:5000 \"GET \\x0a\\x1b[2J\\x0d\\x9b\" 200 5 1.023 ms");
+  EXPECT_EQ(to_line(r), "192.0.2.1:5000 \"GET \\n\\x1b[2J\\r\\x9b\" 200 5 1.023 ms");
   r = {.remote = {},
        .method = {},
        .target = {},
@@ -94,7 +94,7 @@ GO_TEST(log, the_name_of_a_goroutine_is_a_part_of_its_line) {
   routes.get("/debug/{page...}", sley::debug::pages());
   const running_server web(routes);
   const std::string page = web.exchange(get("/debug/goroutines"));
-  EXPECT_TRUE(has(page, R"("\x0a\x1b[2J\x0d\x9b" [)")) << page;
+  EXPECT_TRUE(has(page, R"("\n\x1b[2J\r\x9b" [)")) << page;
   EXPECT_EQ(page.find('\x1b'), std::string::npos);
   never.close();
   ended.receive();

@@ -19,9 +19,9 @@ inline bool has_zero_byte(std::string_view text, std::error_code& error) noexcep
   return has_one;
 }
 
-// As messages show a text, which may come from a stranger: `"text"` on one line. A control
-// character is shown as \n, \x1b or the like, and a zero byte as \0; the place of the first zero
-// byte is told behind the text. Of a long text its first 200 bytes are shown, and its length.
+// As messages show a text, which may come from a stranger: `"text"` on one line, escaped as
+// <sley/detail/escape.hpp> says. The place of the first zero byte is told behind the text. Of a
+// long text its first 200 bytes are shown, no part of a character at their end, and its length.
 SLEY_API std::string quoted(std::string_view text);
 
 // The exception of an operation on something that has a name: `operation "object": reason`.

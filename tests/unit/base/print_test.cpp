@@ -24,7 +24,7 @@ TEST(line_writer, numbers_are_written_in_full) {
 TEST(line_writer, escapes_control_characters) {
   line_writer line;
   line.shown("caf\xc3\xa9 \\ a").text("|").shown(std::string_view("\x1b[2J\n\0\x7f", 7));
-  EXPECT_EQ(line.view(), "caf\xc3\xa9 \\ a|\\x1b[2J\\x0a\\x00\\x7f");
+  EXPECT_EQ(line.view(), "caf\xc3\xa9 \\\\ a|\\x1b[2J\\n\\0\\x7f");
 }
 
 TEST(line_writer, a_line_that_is_too_long_is_cut) {
