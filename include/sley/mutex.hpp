@@ -68,7 +68,7 @@ class SLEY_API mutex {
   }
   // Never parks. Unlocking an unlocked mutex is a fatal error, as in Go.
   void unlock() noexcept {
-    owner_.leave("sley: a mutex is unlocked by one that has not locked it");
+    owner_.leave("sley: a mutex is unlocked by a goroutine or thread that has not locked it");
     std::uint32_t held = locked;
     if (is_crowded_.load_relaxed() || !state_.cas_release(held, 0, "MX-1")) unlock_slow();
   }

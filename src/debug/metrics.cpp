@@ -13,7 +13,7 @@ std::vector<metric> metrics() {
       {"sley_spinning_threads", "Threads looking for work.", gauge, s.spinning_threads},
       {"sley_procs", "Processors (Ps).", gauge, s.procs},
       {"sley_idle_procs", "Processors without a thread.", gauge, s.idle_procs},
-      {"sley_reserve_procs", "Processors not to be used, for others have the CPUs.", gauge,
+      {"sley_reserve_procs", "Idle processors held back while other processes use the CPUs.", gauge,
        s.reserve_procs},
       {"sley_global_queue", "Goroutines in the global queue.", gauge, s.global_queue},
       {"sley_local_queues", "Goroutines in the processors' queues.", gauge, s.local_queues},

@@ -241,7 +241,7 @@ trace_of_program current;
 void start(const std::string& path) {
   const std::lock_guard lock(switching);
   if (current.running != nullptr) {
-    throw std::logic_error("sley::debug::trace::start: it is on already");
+    throw std::logic_error("sley::debug::trace::start: a trace is on already");
   }
   current.running = std::make_unique<tracer>(path);
   current.was_started.store_relaxed(true);

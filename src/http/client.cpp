@@ -46,19 +46,21 @@ std::unique_ptr<exchange> follow(client_pool& pool, hop h, std::error_code& erro
 
 void refuse_bad(const client_request& r) {
   if (!is_token(r.method) || r.method == "CONNECT") {
-    throw std::invalid_argument("sley: no method of a client's request: " +
+    throw std::invalid_argument("sley: a client can't send a request of the method " +
                                 sley::detail::quoted(r.method));
   }
   if (r.headers.contains("Content-Length") || r.headers.contains("Transfer-Encoding")) {
-    throw std::logic_error("sley: how a request's body is sent is up to the client");
+    throw std::logic_error(
+        "sley: a client sets Content-Length and Transfer-Encoding of a request itself");
   }
   if (r.method == "TRACE" && client_access::length_of(r.body) != 0) {
-    throw std::invalid_argument("sley: a TRACE has no body");
+    throw std::invalid_argument("sley: a TRACE request can't have a body");
   }
   const auto hosts = r.headers.all("Host");
   const bool is_host = hosts.size() == 1 && (hosts[0].empty() || is_request_authority(hosts[0]));
   if (!hosts.empty() && !is_host) {
-    throw std::invalid_argument("sley: no Host of a request: " + std::string(hosts.back()));
+    throw std::invalid_argument("sley: a request needs one valid Host, not " +
+                                sley::detail::quoted(hosts.back()));
   }
 }
 
@@ -102,7 +104,7 @@ body_reader& client_response::body() noexcept { return *exchange_; }
 client::client(client_options options)
     : pool_(std::make_shared<detail::client_pool>(std::move(options))) {
   if (!detail::is_field_value(pool_->options().user_agent)) {
-    throw std::invalid_argument("sley: no name of a client: " +
+    throw std::invalid_argument("sley: client_options::user_agent has control characters: " +
                                 sley::detail::quoted(pool_->options().user_agent));
   }
 }

@@ -82,7 +82,8 @@ struct response_access {
 
 middleware compress(compress_options options) {
   if (options.level < 1 || options.level > 9) {
-    throw std::invalid_argument("sley: no level of compression: " + std::to_string(options.level));
+    throw std::invalid_argument("sley: compress_options::level is not 1 to 9 but " +
+                                std::to_string(options.level));
   }
   return [kept = std::make_shared<const compress_options>(std::move(options))](
              handler next) -> handler {

@@ -99,7 +99,7 @@ http::handler for_this_machine(http::handler next) {
 net::endpoint serve(std::string_view host_port) {
   if (!is_loopback(host_port)) {
     throw std::invalid_argument("sley::debug::serve: " + detail::quoted(host_port) +
-                                " is no loopback address with a port");
+                                " is not a loopback address with a port");
   }
   http::router routes;
   routes.get("/debug/{page...}", pages());

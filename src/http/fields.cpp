@@ -21,7 +21,8 @@ namespace {
 std::string_view checked(std::string_view name, std::string_view value) {
   value = detail::trim(value);
   if (!detail::is_token(name)) {
-    throw std::invalid_argument("sley: " + sley::detail::quoted(name) + " is no name of a header");
+    throw std::invalid_argument("sley: " + sley::detail::quoted(name) +
+                                " is not the name of a header");
   }
   if (!detail::is_field_value(value)) {
     throw std::invalid_argument("sley: the value of header " + sley::detail::quoted(name) +

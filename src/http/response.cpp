@@ -79,7 +79,8 @@ response::~response() = default;
 
 void response::set_status(int status) {
   if (status < 200 || status > 999) {
-    throw std::invalid_argument("sley: no final status: " + std::to_string(status));
+    throw std::invalid_argument("sley: the status of a response is not 200 to 999 but " +
+                                std::to_string(status));
   }
   refuse_after_head("the status");
   status_ = status;
@@ -92,7 +93,8 @@ fields& response::headers() {
 
 void response::refuse_after_head(const char* what) const {
   if (!is_head_sent_) return;
-  throw std::logic_error(std::string("sley: ") + what + " of a response can't change: it was sent");
+  throw std::logic_error(std::string("sley: ") + what +
+                         " of a response can't change after its head was sent");
 }
 
 void response::throw_no_body() const {
@@ -149,7 +151,7 @@ void response::flush() {
 
 void response::send(int status, std::string_view content_type, std::string_view body) {
   set_status(status);
-  if (body_bytes_ > 0) throw std::logic_error("sley: a response that has a body is sent again");
+  if (body_bytes_ > 0) throw std::logic_error("sley: send() of a response that has a body already");
   if (!content_type.empty()) headers_.set("Content-Type", content_type);
   if (body.size() > buffer_bytes) headers_.set("Content-Length", body.size());
   write(body);
@@ -193,7 +195,7 @@ void response::release() noexcept {
 // How the body's end is told (RFC 9112, 6.3), and the head that says so, into head_.
 void response::make_head(bool is_body_complete) {
   if (headers_.contains("Transfer-Encoding")) {
-    throw std::logic_error("sley: Transfer-Encoding is up to the server");
+    throw std::logic_error("sley: a server sets the Transfer-Encoding of a response itself");
   }
   if (body_bytes_ > 0 && !allows_body()) throw_no_body();
   if (headers_.has_token("Connection", "close")) session_.close_after_this();
@@ -227,9 +229,9 @@ void response::take_length() {
   const auto set = headers_.find("Content-Length");
   if (!set) return;
   const auto length = detail::parse_decimal(*set);
-  if (!length) throw std::logic_error("sley: the Content-Length of a response is no number");
+  if (!length) throw std::logic_error("sley: the Content-Length of a response is not a number");
   if (headers_.all("Content-Length").size() > 1) {
-    throw std::logic_error("sley: a response has one Content-Length");
+    throw std::logic_error("sley: a response has more than one Content-Length");
   }
   if (status_ == 205 && *length > 0) throw_no_body();
   has_length_ = true;

@@ -17,7 +17,8 @@ route_tree::route_tree() {
 
 void route_tree::add(pattern p, handler h) {
   if (!h)
-    throw std::invalid_argument("sley: no handler for " + sley::detail::quoted(p.to_string()));
+    throw std::invalid_argument("sley: the handler for " + sley::detail::quoted(p.to_string()) +
+                                " is empty");
   for (const auto& other : routes_) {
     const relation r = compare(p, other->what);
     if (r == relation::equal || r == relation::overlapping) {
@@ -46,7 +47,7 @@ void route_tree::use(const middleware& m) {
   handler chain = [this](request& in, response& out) { dispatch(in, out); };
   for (auto next = middlewares_.rbegin(); next != middlewares_.rend(); ++next) {
     chain = (*next)(std::move(chain));
-    if (!chain) throw std::invalid_argument("sley: a middleware that makes no handler");
+    if (!chain) throw std::invalid_argument("sley: a middleware returned an empty handler");
   }
   chain_ = std::move(chain);
 }

@@ -37,7 +37,7 @@ server_state::server_state(handler h, server_options options)
     : handler_(std::move(h)),
       options_(std::move(options)),
       slots_(make_slots(options_.connections)) {
-  if (!handler_) throw std::invalid_argument("sley: a server without a handler");
+  if (!handler_) throw std::invalid_argument("sley: the handler of a server is empty");
 }
 
 // ---- taking connections ----

@@ -442,16 +442,21 @@ void websocket::write_binary(std::span<const std::byte> bytes) {
 }
 
 void websocket::ping(std::string_view data) {
-  if (data.size() > 125) throw std::invalid_argument("sley: a ping of more than 125 bytes");
+  if (data.size() > 125)
+    throw std::invalid_argument("sley: the data of a WebSocket ping are more than 125 bytes");
   std::error_code error;
   state_->write(detail::opcode::ping, data, error);
   throw_if(error, "sley: ping a WebSocket");
 }
 
 void websocket::close(std::uint16_t code, std::string_view reason) {
-  if (!detail::may_be_sent(code) || reason.size() > 123 || !detail::is_utf8(reason)) {
-    throw std::invalid_argument("sley: no code or reason to close a WebSocket with: " +
+  if (!detail::may_be_sent(code)) {
+    throw std::invalid_argument("sley: a WebSocket can't be closed with the code " +
                                 std::to_string(code));
+  }
+  if (reason.size() > 123 || !detail::is_utf8(reason)) {
+    throw std::invalid_argument(
+        "sley: the reason to close a WebSocket with is not UTF-8 of at most 123 bytes");
   }
   state_->close(code, reason);
 }

@@ -96,7 +96,8 @@ void launch::direct(int stream, redirect where, std::error_code& error) {
     case redirect::kind::pipe: connect(stream, error); break;
     case redirect::kind::descriptor: theirs = {stream_kind::descriptor, where.fd_}; break;
     case redirect::kind::output:
-      if (stream != 2) throw std::logic_error("sley: only errors can be redirected to the output");
+      if (stream != 2)
+        throw std::logic_error("sley: only the error stream can be redirected to the output");
       theirs = {stream_kind::output};
       break;
   }

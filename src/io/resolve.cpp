@@ -254,7 +254,7 @@ const std::error_category& resolver_category() noexcept {
 }
 
 int set_max_lookups(int n) {
-  if (n < 1) throw std::invalid_argument("sley::net::set_max_lookups: below 1");
+  if (n < 1) throw std::invalid_argument("sley::net::set_max_lookups: the limit is below 1");
   io::open_questions& all = io::all_open();
   const std::lock_guard guard(all.lock);
   const std::size_t before = std::exchange(all.limit, static_cast<std::size_t>(n));

@@ -78,7 +78,8 @@ void on_signal(int signal) noexcept {
 
 signal_set bit_of(int signal) {
   if (!platform::may_handle_signal(signal)) {
-    throw std::invalid_argument("sley: signal " + std::to_string(signal) + " is not to be handled");
+    throw std::invalid_argument("sley: signal " + std::to_string(signal) +
+                                " can't be handled by a program");
   }
   return signal_set{1} << (signal - 1);
 }

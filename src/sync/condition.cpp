@@ -47,7 +47,8 @@ bool condition::wait_until(std::int64_t deadline_ns, const void* mutex,
     }
   }
   rt::leave();
-  if (!is_right) throw std::logic_error("sley::condition_variable: others wait with another mutex");
+  if (!is_right)
+    throw std::logic_error("sley::condition_variable: other goroutines wait with another mutex");
   return is_in_time;
 }
 

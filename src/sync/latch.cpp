@@ -9,13 +9,13 @@
 namespace sley {
 
 void latch::throw_bad_count() {
-  throw std::logic_error("sley::latch: a count that is negative or too large");
+  throw std::logic_error("sley::latch: the count is negative or too large");
 }
 
 namespace detail {
 
 void barrier_core::throw_bad_count() {
-  throw std::logic_error("sley::barrier: a negative number of participants");
+  throw std::logic_error("sley::barrier: the number of participants is negative");
 }
 
 bool barrier_core::arrive(std::ptrdiff_t n, bool drops, std::uint64_t& phase) {
@@ -30,7 +30,7 @@ bool barrier_core::arrive(std::ptrdiff_t n, bool drops, std::uint64_t& phase) {
   const bool is_last = fits && left_ == 0;
   waiters_.guard().release();
   rt::leave(m);
-  if (!fits) throw std::logic_error("sley::barrier: more arrive than are expected");
+  if (!fits) throw std::logic_error("sley::barrier: more arrivals than the phase expects");
   return is_last;
 }
 

@@ -84,7 +84,9 @@ void remove_shared_lock(const shared_mutex* m) noexcept {
   const auto place = std::find_if(locks.rbegin(), locks.rend(),
                                   [m](const shared_lock_note& note) { return note.mutex == m; });
   if (place == locks.rend())
-    base::fatal("sley: a shared_mutex is unlocked (shared) by one that has not locked it");
+    base::fatal(
+        "sley: a shared_mutex is unlocked (shared) by a goroutine or thread that has not locked "
+        "it");
   locks.erase(std::next(place).base());
 }
 

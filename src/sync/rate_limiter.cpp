@@ -19,14 +19,16 @@ using seconds = std::chrono::duration<double>;
 
 rate_limiter::rate_limiter(double per_second, std::int64_t burst)
     : per_second_(per_second), burst_(burst), tokens_(static_cast<double>(burst)) {
-  if (!(per_second >= 0) || burst < 0) throw std::logic_error("sley::rate_limiter: negative rate");
+  if (!(per_second >= 0) || burst < 0)
+    throw std::logic_error("sley::rate_limiter: the rate or the burst is negative");
   last_ = time_point::clock::now();
 }
 
 bool rate_limiter::allow(std::int64_t n) { return take(n, time_point::clock::now()).ok(); }
 
 void rate_limiter::wait(std::int64_t n) {
-  if (n > burst_) throw std::logic_error("sley::rate_limiter: more than the bucket holds");
+  if (n > burst_)
+    throw std::logic_error("sley::rate_limiter: more tokens are wanted than the burst");
   this_goroutine::sleep_until(take(n, time_point::max()).time());
 }
 
@@ -42,7 +44,7 @@ rate_limiter::reservation rate_limiter::reserve(std::int64_t n) {
 
 // Takes none if they would come after the deadline, or never.
 rate_limiter::reservation rate_limiter::take(std::int64_t n, time_point deadline) {
-  if (n < 0) throw std::logic_error("sley::rate_limiter: a negative number of tokens");
+  if (n < 0) throw std::logic_error("sley::rate_limiter: the number of tokens is negative");
   reservation taken;
   if (n > burst_) return taken;
   const std::lock_guard guard(mutex_);

@@ -34,7 +34,8 @@ bool recursive_mutex::try_lock() {
 
 void recursive_mutex::unlock() noexcept {
   if (!is_mine(sync::caller()))
-    base::fatal("sley: a recursive_mutex is unlocked by one that does not own it");
+    base::fatal(
+        "sley: a recursive_mutex is unlocked by a goroutine or thread that does not own it");
   if (--depth_ != 0) return;
   owner_.store_relaxed(nullptr);
   mutex_.unlock();

@@ -10,7 +10,7 @@
 namespace sley::detail {
 
 void semaphore_core::throw_bad_count() {
-  throw std::logic_error("sley::counting_semaphore: a count that is negative or over max()");
+  throw std::logic_error("sley::counting_semaphore: the count is negative or over max()");
 }
 
 // A chosen waiter has its unit, which was never added to the count.
@@ -47,7 +47,8 @@ bool semaphore_core::take_or_mark() noexcept {
 // the rest fits.
 void semaphore_core::release_slow(std::ptrdiff_t n, std::ptrdiff_t limit) {
   if (n < 0 || n > limit) {
-    throw std::logic_error("sley::counting_semaphore: release of a count out of range");
+    throw std::logic_error(
+        "sley::counting_semaphore: the released count is negative or over max()");
   }
   rt::machine* m = rt::enter();
   chosen_waiters chosen;
@@ -63,7 +64,8 @@ void semaphore_core::release_slow(std::ptrdiff_t n, std::ptrdiff_t limit) {
   }
   waiters_.release_and_wake(chosen);
   rt::leave(m);
-  if (!fits) throw std::logic_error("sley::counting_semaphore: more units than max()");
+  if (!fits)
+    throw std::logic_error("sley::counting_semaphore: a release would make more units than max()");
 }
 
 }  // namespace sley::detail

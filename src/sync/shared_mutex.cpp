@@ -202,7 +202,7 @@ bool shared_mutex::try_lock() noexcept {
 }
 
 void shared_mutex::unlock() noexcept {
-  owner_.leave("sley: a shared_mutex is unlocked by one that has not locked it");
+  owner_.leave("sley: a shared_mutex is unlocked by a goroutine or thread that has not locked it");
   std::uint64_t seen = writer;
   if (state_.cas_release(seen, 0, "SM-1")) {
     writers_.release(1, 1);

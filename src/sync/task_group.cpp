@@ -15,7 +15,7 @@ task_group::task_group(const sley::context& parent) {
 
 void task_group::set_limit(std::ptrdiff_t n) {
   if (!running_.is_done())
-    throw std::logic_error("sley: the limit of a group is set while its goroutines run");
+    throw std::logic_error("sley: the limit of a group can't be set while its goroutines run");
   if (n < 0) {
     places_.reset();
   } else {

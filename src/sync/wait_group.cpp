@@ -13,7 +13,7 @@ namespace sley {
 namespace {
 
 [[noreturn]] void throw_too_large() {
-  throw std::logic_error("sley::wait_group: counter too large");
+  throw std::logic_error("sley::wait_group: the counter is too large");
 }
 
 }  // namespace

@@ -108,7 +108,9 @@ void wait_list::wait_until_unused() noexcept {
     const bool is_misused = is_awaited();
     is_used = first_ != nullptr && !is_misused;
     lock_.release();
-    if (is_misused) sync::destroyed_in_use("sley: destroyed while somebody waits for it");
+    if (is_misused)
+      sync::destroyed_in_use(
+          "sley: an object is destroyed while a goroutine or thread waits for it");
     if (is_used && m == nullptr) m = rt::enter();  // waiters may need the runtime to leave
     if (is_used) platform::yield_thread();
   }

@@ -22,7 +22,7 @@ struct weighted_semaphore::waiter {
 namespace {
 
 void check(std::int64_t k) {
-  if (k < 0) throw std::logic_error("sley::weighted_semaphore: a negative number of units");
+  if (k < 0) throw std::logic_error("sley::weighted_semaphore: the number of units is negative");
 }
 
 // Waits until a receive from one of the two can go on, or the deadline has passed.
@@ -40,7 +40,9 @@ void wait_for(const chan<void>& ready, const recv_chan<void>& canceled, std::int
 weighted_semaphore::weighted_semaphore(std::int64_t n) : size_(n) { check(n); }
 
 void weighted_semaphore::acquire(std::int64_t k) {
-  if (k > size_) throw std::logic_error("sley::weighted_semaphore: there are not so many units");
+  if (k > size_)
+    throw std::logic_error(
+        "sley::weighted_semaphore: more units are wanted than the semaphore has");
   acquire_until(k, detail::no_deadline, nullptr);
 }
 
@@ -101,7 +103,8 @@ bool weighted_semaphore::leave_line(waiter* w) {
 void weighted_semaphore::release(std::int64_t k) {
   check(k);
   const std::lock_guard guard(mutex_);
-  if (k > taken_) throw std::logic_error("sley::weighted_semaphore: released more than is taken");
+  if (k > taken_)
+    throw std::logic_error("sley::weighted_semaphore: more units are released than are taken");
   taken_ -= k;
   serve_waiters();
 }

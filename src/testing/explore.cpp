@@ -31,13 +31,13 @@ void check_options(const options& o) {
   const auto require = [](bool holds, const char* what) {
     if (!holds) throw std::invalid_argument(std::string("sley::testing::explore: ") + what);
   };
-  require(o.schedules >= 1, "schedules below 1");
-  require(o.procs >= 1 && o.procs <= 256, "procs not in 1 to 256");
-  require(o.depth >= 1 && o.depth <= 32, "depth not in 1 to 32");
-  require(o.preemptions >= 0 && o.preemptions <= 255, "preemptions not in 0 to 255");
-  require(o.max_steps >= 1, "max_steps below 1");
-  require(o.grace.count() >= 0, "grace below 0");
-  require(o.patience >= std::chrono::seconds(1), "patience below 1 s");
+  require(o.schedules >= 1, "schedules is below 1");
+  require(o.procs >= 1 && o.procs <= 256, "procs is not in 1 to 256");
+  require(o.depth >= 1 && o.depth <= 32, "depth is not in 1 to 32");
+  require(o.preemptions >= 0 && o.preemptions <= 255, "preemptions is not in 0 to 255");
+  require(o.max_steps >= 1, "max_steps is below 1");
+  require(o.grace.count() >= 0, "grace is below 0");
+  require(o.patience >= std::chrono::seconds(1), "patience is below 1 s");
 }
 
 platform::simulated::plan make_plan(const options& o) {
@@ -60,7 +60,7 @@ std::string to_seed(const journal& j, std::uint32_t preemptions) {
 }
 
 [[noreturn]] void throw_no_seed(std::string_view text) {
-  throw std::invalid_argument("sley::testing::explore: SLEY_SEED is no seed: " +
+  throw std::invalid_argument("sley::testing::explore: SLEY_SEED is not a seed: " +
                               detail::quoted(text));
 }
 
@@ -165,7 +165,8 @@ class explorer {
     play();
     --result_.schedules;
     result_.schedule = schedule_text(player_.journal());
-    if (result_.hash != hash) result_.schedule += "(played again, it took another course)\n";
+    if (result_.hash != hash)
+      result_.schedule += "(played again, the schedule took another course)\n";
   }
 
   const options options_;
@@ -198,14 +199,14 @@ std::string report::to_string() const {
   text += " in schedule " + std::to_string(schedules) + ", of " + std::to_string(steps) +
           " points; SLEY_SEED=" + seed + " plays it again\n";
   if (!message.empty()) text += message;
-  if (!schedule.empty()) text += "\nwho came by where, in order:\n" + schedule;
+  if (!schedule.empty()) text += "\nwhich thread passed which place, in order:\n" + schedule;
   return text;
 }
 
 report explore(const options& o, const std::function<void()>& f) {
   check_options(o);
   if (platform::simulated::has_begun()) {
-    throw std::logic_error("sley::testing::explore: the library is in use already");
+    throw std::logic_error("sley::testing::explore: the program has used the library before");
   }
   return explorer(o, f).run();
 }

@@ -134,7 +134,8 @@ CHILD_MAIN(destroys_a_condition_variable_that_is_waited_for) {
 TEST(misuse, destroying_a_condition_variable_that_is_waited_for_is_fatal) {
   const auto child = sley_test::run_child("destroys_a_condition_variable_that_is_waited_for");
   EXPECT_EQ(child.status, 2) << child;
-  EXPECT_NE(child.err.find("destroyed while somebody waits for it"), std::string::npos) << child;
+  EXPECT_NE(child.err.find("destroyed while a goroutine or thread waits for it"), std::string::npos)
+      << child;
 }
 
 namespace {
@@ -253,7 +254,9 @@ TEST(misuse, destroying_an_object_with_waiters_is_fatal_in_debug_builds) {
                      "destroys_a_latch_that_is_waited_for", "destroys_a_barrier_that_is_waited_for",
                      "destroys_a_once_flag_that_is_waited_for"})) {
     EXPECT_EQ(child.status, 2) << child;
-    EXPECT_NE(child.err.find("destroyed while somebody waits for it"), std::string::npos) << child;
+    EXPECT_NE(child.err.find("destroyed while a goroutine or thread waits for it"),
+              std::string::npos)
+        << child;
   }
 }
 
@@ -326,14 +329,16 @@ TEST(misuse, unlocking_another_ones_lock_is_fatal_in_debug_builds) {
            {"unlocks_a_mutex_of_another", "unlocks_a_mutex_of_a_thread",
             "unlocks_a_mutex_that_it_has_handed_over", "unlocks_a_shared_mutex_of_another"})) {
     EXPECT_EQ(child.status, 2) << child;
-    EXPECT_NE(child.err.find("by one that has not locked it"), std::string::npos) << child;
+    EXPECT_NE(child.err.find("by a goroutine or thread that has not locked it"), std::string::npos)
+        << child;
   }
 }
 
 TEST(misuse, unlocking_another_ones_shared_lock_is_fatal_in_debug_builds) {
   const auto child = sley_test::run_child("unlocks_shared_what_another_has_locked");
   EXPECT_EQ(child.status, 2) << child;
-  EXPECT_NE(child.err.find("by one that has not locked it"), std::string::npos) << child;
+  EXPECT_NE(child.err.find("by a goroutine or thread that has not locked it"), std::string::npos)
+      << child;
 }
 #endif
 

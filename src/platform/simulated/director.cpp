@@ -186,7 +186,7 @@ void note_step(std::uint64_t& steps, std::int64_t& clock_ns) noexcept {
   ++steps;
   clock_ns += current.step_ns;
   if (++written->steps >= current.most_steps && is_playing) {
-    give_up(ending::too_many_steps, "simulation: it does not end");
+    give_up(ending::too_many_steps, "simulation: the program does not end");
   }
 }
 

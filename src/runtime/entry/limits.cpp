@@ -21,7 +21,7 @@ int set_max_procs(int n) {
 }
 
 int set_max_threads(int n) {
-  if (n < 1) throw std::invalid_argument("sley::runtime::set_max_threads: below 1");
+  if (n < 1) throw std::invalid_argument("sley::runtime::set_max_threads: the limit is below 1");
   rt::boot();
   const std::uint32_t before = rt::sched.threads.limit.load_relaxed();
   rt::sched.threads.limit.store_relaxed(static_cast<std::uint32_t>(n));
