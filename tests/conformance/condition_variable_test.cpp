@@ -259,22 +259,13 @@ void storm(Group& group, int takers) {
   EXPECT_EQ(taken, made);
 }
 
-struct threads {
-  template <class F>
-  void go(F f) {
-    group.start(f);
-  }
-  void wait() { group.join(); }
-  sley_test::thread_group group;
-};
-
 GO_TEST(condition_variable, no_token_is_lost_when_deadlines_fall_among_notifications) {
   sley::wait_group group;
   storm<sley::condition_variable>(group, 8);
 }
 
 FOREIGN_TEST(condition_variable, threads_and_their_deadlines_lose_no_token) {
-  threads group;
+  sley_test::thread_group group;
   storm<sley::condition_variable_any>(group, 3);
 }
 

@@ -53,15 +53,6 @@ file file_with(const std::string& content, int flags = O_RDWR) {
   return f;
 }
 
-std::string read_all(const byte_stream& from) {
-  std::string all;
-  std::vector<char> buffer(65'536);
-  while (const std::size_t n = from.read_some(std::as_writable_bytes(std::span(buffer)))) {
-    all.append(buffer.data(), n);
-  }
-  return all;
-}
-
 const std::string big = text_of(3'000'000);
 
 // `fill` writes to what `from` is read from, and ends it; `to` is read by `sink`.
@@ -70,7 +61,7 @@ void expect_copied(const byte_stream& from, const std::function<void()>& fill, b
   wait_group group;
   std::string got;
   group.go(fill);
-  group.go([&] { got = read_all(sink); });
+  group.go([&] { got = read_to_end(sink); });
   EXPECT_EQ(copy(from, to), big.size());
   to.close();
   group.wait();
@@ -152,7 +143,7 @@ GO_TEST(copy, from_a_source_that_the_kernel_cannot_send) {
   const file version = file::open("/proc/version", O_RDONLY);
   const std::uint64_t n = copy(version, p.writer);
   p.writer.close();
-  EXPECT_EQ(read_all(p.reader).size(), n);
+  EXPECT_EQ(read_to_end(p.reader).size(), n);
   EXPECT_GT(n, 0U);
 }
 

@@ -38,13 +38,13 @@ FOREIGN_TEST(foreign_threads, that_come_and_go_by_the_thousand_leave_nothing_beh
   for (int b = 0; b < batches; ++b) {
     thread_group threads;
     for (int i = 0; i < batch; ++i) {
-      threads.start([=] {
+      threads.go([=] {
         c.send(1);
         this_goroutine::yield();
         c.send(2);
       });
     }
-    threads.join();
+    threads.wait();
     if (b == batches / 4) {
       threads_before = threads_of_process();
       memory_before = sley_test::resident_memory();

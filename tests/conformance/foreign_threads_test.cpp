@@ -36,7 +36,7 @@ FOREIGN_TEST(foreign_threads, use_every_public_function_at_once_with_goroutines)
   thread_group threads;
   sley::wait_group goroutines;
   for (int i = 0; i < 8; ++i) {
-    threads.start([] {
+    threads.go([] {
       for (int n = 0; n < rounds(30); ++n) use_everything();
       EXPECT_EQ(this_goroutine::id(), 0u);
       EXPECT_THROW(this_goroutine::set_name("thread"), std::logic_error);
@@ -46,7 +46,7 @@ FOREIGN_TEST(foreign_threads, use_every_public_function_at_once_with_goroutines)
       for (int n = 0; n < rounds(30); ++n) use_everything();
     });
   }
-  threads.join();
+  threads.wait();
   goroutines.wait();
 }
 
@@ -84,7 +84,7 @@ FOREIGN_TEST(foreign_threads, blocked_in_receives_are_fed_by_goroutines) {
   std::atomic<std::int64_t> sum{0};
   thread_group threads;
   for (int i = 0; i < receivers; ++i) {
-    threads.start([&, c] {
+    threads.go([&, c] {
       for (const int value : c) sum += value;
     });
   }
@@ -96,7 +96,7 @@ FOREIGN_TEST(foreign_threads, blocked_in_receives_are_fed_by_goroutines) {
   }
   senders.wait();
   c.close();
-  threads.join();
+  threads.wait();
   EXPECT_EQ(sum, std::int64_t{4} * values * (values + 1) / 2);
 }
 
@@ -113,11 +113,11 @@ FOREIGN_TEST(foreign_threads, feed_goroutines_that_wait) {
   }
   thread_group threads;
   for (int s = 0; s < 4; ++s) {
-    threads.start([=] {
+    threads.go([=] {
       for (int i = 1; i <= values; ++i) c.send(i);
     });
   }
-  threads.join();
+  threads.wait();
   c.close();
   goroutines.wait();
   EXPECT_EQ(sum, std::int64_t{4} * values * (values + 1) / 2);
@@ -141,18 +141,18 @@ GO_TEST(foreign_threads, and_goroutines_share_a_mutex_a_group_and_a_future) {
   group.add(4);
   thread_group threads;
   for (int i = 0; i < 4; ++i) {
-    threads.start([&] {
+    threads.go([&] {
       work();
       group.done();
     });
   }
-  threads.start([&] {
+  threads.go([&] {
     group.wait();
     EXPECT_EQ(answer.get(), 42);
   });
   for (int i = 0; i < 4; ++i) group.go(work);
   group.wait();
-  threads.join();
+  threads.wait();
   EXPECT_EQ(count, std::int64_t{8} * each);
 }
 

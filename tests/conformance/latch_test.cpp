@@ -101,12 +101,12 @@ FOREIGN_TEST(latch, threads_and_goroutines_wait_for_each_other) {
       l.arrive_and_wait();
       EXPECT_EQ(arrived, 4);
     };
-    threads.start(work);
-    threads.start(work);
+    threads.go(work);
+    threads.go(work);
     group.go(work);
     group.go(work);
     group.wait();
-    threads.join();
+    threads.wait();
   }
 }
 
@@ -150,17 +150,8 @@ GO_TEST(barrier, the_completion_runs_after_all_arrivals_and_before_any_goroutine
   phases(group, 8, rounds(500));
 }
 
-struct threads {
-  template <class F>
-  void go(F f) {
-    group.start(f);
-  }
-  void wait() { group.join(); }
-  sley_test::thread_group group;
-};
-
 FOREIGN_TEST(barrier, phases_of_threads) {
-  threads group;
+  sley_test::thread_group group;
   phases(group, 4, rounds(200));
 }
 

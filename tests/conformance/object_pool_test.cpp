@@ -111,17 +111,8 @@ GO_TEST(object_pool, an_object_is_one_goroutines_at_a_time) {
   stress(group, 10);
 }
 
-struct threads {
-  template <class F>
-  void go(F f) {
-    group.start(f);
-  }
-  void wait() { group.join(); }
-  sley_test::thread_group group;
-};
-
 FOREIGN_TEST(object_pool, threads_share_it_as_well) {
-  threads group;
+  sley_test::thread_group group;
   stress(group, 4);
 }
 

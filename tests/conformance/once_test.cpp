@@ -118,12 +118,12 @@ FOREIGN_TEST(once, threads_and_goroutines_call_once) {
     };
     sley_test::thread_group threads;
     sley::wait_group group;
-    threads.start(work);
-    threads.start(work);
+    threads.go(work);
+    threads.go(work);
     group.go(work);
     group.go(work);
     group.wait();
-    threads.join();
+    threads.wait();
   }
 }
 

@@ -29,26 +29,12 @@ using sley::os::pipe_ends;
 using sley::os::poll_fd;
 using sley_test::bytes_of;
 using sley_test::let_others_run;
+using sley_test::read_error;
+using sley_test::read_to_end;
 using sley_test::rounds;
 using namespace std::chrono_literals;
 
 namespace {
-
-std::string read_all(const file& f) {
-  std::string all;
-  char buffer[1000];
-  while (const std::size_t n = f.read_some(std::as_writable_bytes(std::span(buffer)))) {
-    all.append(buffer, n);
-  }
-  return all;
-}
-
-std::error_code read_error(const file& f) {
-  std::error_code error;
-  std::array<std::byte, 1> byte;
-  f.read_some(byte, error);
-  return error;
-}
 
 // A file that is gone with the last descriptor of it.
 file temporary_file() {
@@ -65,7 +51,7 @@ file temporary_file() {
 GO_TEST(os, a_pipe_carries_bytes_to_its_end) {
   pipe_ends p = sley::os::pipe();
   wait_group group;
-  group.go([&] { EXPECT_EQ(read_all(p.reader), "hello, world"); });
+  group.go([&] { EXPECT_EQ(read_to_end(p.reader), "hello, world"); });
   let_others_run();
   p.writer.write_all(bytes_of("hello"));
   let_others_run();
@@ -149,7 +135,7 @@ GO_TEST(os, a_writer_waits_while_the_pipe_is_full) {
     p.writer.write_all(bytes_of(much));
     p.writer.close();
   });
-  EXPECT_EQ(read_all(p.reader).size(), much.size());
+  EXPECT_EQ(read_to_end(p.reader).size(), much.size());
   group.wait();
 }
 

@@ -32,26 +32,15 @@ using sley::os::run;
 using sley_test::bytes_of;
 using sley_test::eventually;
 using sley_test::go_until_parked;
+using sley_test::in;
 using sley_test::let_others_run;
+using sley_test::read_to_end;
 using sley_test::rounds;
 using namespace std::chrono_literals;
 
 namespace {
 
 command shell(const std::string& line) { return {.program = "/bin/sh", .arguments = {"-c", line}}; }
-
-std::chrono::steady_clock::time_point in(std::chrono::nanoseconds d) {
-  return std::chrono::steady_clock::now() + d;
-}
-
-std::string read_all(const file& f) {
-  std::string all;
-  char buffer[1000];
-  while (const std::size_t n = f.read_some(std::as_writable_bytes(std::span(buffer)))) {
-    all.append(buffer, n);
-  }
-  return all;
-}
 
 std::string first_line(const file& f) {
   std::string line;
@@ -130,7 +119,7 @@ GO_TEST(process, is_talked_to_through_pipes) {
   EXPECT_EQ(first_line(p.stdout_pipe()), "hello");
   p.stdin_pipe().write_all(bytes_of("world"));
   p.stdin_pipe().close();
-  EXPECT_EQ(read_all(p.stdout_pipe()), "world");
+  EXPECT_EQ(read_to_end(p.stdout_pipe()), "world");
   EXPECT_FALSE(p.stderr_pipe().is_open());
   EXPECT_TRUE(p.wait().success());
 }

@@ -330,7 +330,7 @@ FOREIGN_TEST(promise, threads_bring_results_and_wait_for_them) {
     promise<int> p;
     auto f = p.get_future();
     sley_test::thread_group threads;
-    threads.start([&] { p.set_value(round); });
+    threads.go([&] { p.set_value(round); });
     EXPECT_EQ(f.wait_for(1h), future_status::ready);
     EXPECT_EQ(f.get(), round);
   }

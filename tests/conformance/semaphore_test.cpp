@@ -221,17 +221,8 @@ GO_TEST(semaphore, no_unit_is_lost_or_made_when_deadlines_fall_among_releases) {
   storm(group, 20, rounds(500));
 }
 
-struct threads {
-  template <class F>
-  void go(F f) {
-    group.start(f);
-  }
-  void wait() { group.join(); }
-  sley_test::thread_group group;
-};
-
 FOREIGN_TEST(semaphore, no_unit_is_lost_or_made_among_threads) {
-  threads group;
+  sley_test::thread_group group;
   storm(group, 4, rounds(300));
 }
 
@@ -359,12 +350,12 @@ FOREIGN_TEST(weighted_semaphore, threads_wait_as_well) {
   EXPECT_FALSE(s.try_acquire_for(1, 1ms));
   sley_test::thread_group group;
   for (int i = 0; i < 2; ++i) {
-    group.start([&] {
+    group.go([&] {
       s.acquire();
       s.release();
     });
   }
   s.release(2);
-  group.join();
+  group.wait();
   EXPECT_TRUE(s.try_acquire(2));
 }

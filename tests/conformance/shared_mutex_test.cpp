@@ -179,17 +179,8 @@ GO_TEST(shared_mutex, readers_are_seen_while_processors_come_and_go) {
   changes.wait();
 }
 
-struct threads {
-  template <class F>
-  void go(F f) {
-    group.start(f);
-  }
-  void wait() { group.join(); }
-  sley_test::thread_group group;
-};
-
 FOREIGN_TEST(shared_mutex, threads_exclude_each_other) {
-  threads group;
+  sley_test::thread_group group;
   hammer(group, 4, rounds(4000), 100);
 }
 
@@ -404,6 +395,6 @@ FOREIGN_TEST(recursive_mutex, a_thread_may_be_its_owner) {
   const std::lock_guard outer(m);
   const std::lock_guard inner(m);
   sley_test::thread_group threads;
-  threads.start([&] { EXPECT_FALSE(m.try_lock()); });
-  threads.join();
+  threads.go([&] { EXPECT_FALSE(m.try_lock()); });
+  threads.wait();
 }

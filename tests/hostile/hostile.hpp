@@ -110,6 +110,17 @@ void use(const T& value) {
   asm volatile("" : : "g"(&value) : "memory");
 }
 
+// Sets one of the stream's deadlines.
+template <class Stream>
+void set_a_deadline(arguments& x, Stream& s) {
+  const sley::time_point when = x.time();
+  switch (x.pick<int>({0, 1, 2})) {
+    case 0: s.set_deadline(when); break;
+    case 1: s.set_read_deadline(when); break;
+    default: s.set_write_deadline(when);
+  }
+}
+
 // Runs f, and `end` if f has parked. `end` must not wait for f, because a short time may be over by
 // then.
 template <class F, class End>

@@ -193,12 +193,7 @@ CALLS(deadlines, "net::tls_stream::set_deadline(time_point when)",
       "net::tls_stream::set_read_deadline(time_point when)",
       "net::tls_stream::set_write_deadline(time_point when)") {
   tls_pair p = sley_test::connected_tls();
-  const sley::time_point when = x.time();
-  switch (x.pick<int>({0, 1, 2})) {
-    case 0: p.client.set_deadline(when); break;
-    case 1: p.client.set_read_deadline(when); break;
-    default: p.client.set_write_deadline(when);
-  }
+  sley_hostile::set_a_deadline(x, p.client);
   std::error_code& error = x.error();
   error.clear();
   std::byte byte;

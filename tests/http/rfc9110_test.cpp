@@ -18,6 +18,7 @@ using sley_test::count_of;
 using sley_test::get;
 using sley_test::has;
 using sley_test::read_head;
+using sley_test::request_of;
 using sley_test::running_server;
 using sley_test::scripted_server;
 using sley_test::status_of;
@@ -32,18 +33,6 @@ const sley::http::server_options quiet = {.on_error = [](const request*, std::ex
 std::string answer_of(sley::http::handler h, const std::string& bytes = get("/")) {
   const running_server web(std::move(h), quiet);
   return web.exchange(bytes);
-}
-
-std::string request_of(client_request r) {
-  std::string head;
-  const scripted_server peer([&](int, const sley::net::tcp_stream& s) {
-    head = read_head(s);
-    s.write_all(bytes_of("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"));
-  });
-  r.url = peer.url + r.url;
-  client c;
-  c.send(std::move(r)).read_all();
-  return head;
 }
 
 }  // namespace

@@ -22,6 +22,7 @@ using sley_test::get;
 using sley_test::has;
 using sley_test::post;
 using sley_test::read_head;
+using sley_test::request_of;
 using sley_test::running_server;
 using sley_test::scripted_server;
 using sley_test::status_of;
@@ -53,19 +54,6 @@ outcome outcome_of(const std::string& answer, std::string method = "GET") {
   o.body = r.read_all(SIZE_MAX, o.error);
   o.kept = c.idle_connections();
   return o;
-}
-
-// What a client's request looks like.
-std::string request_of(client_request r) {
-  std::string head;
-  const scripted_server peer([&](int, const tcp_stream& s) {
-    head = read_head(s);
-    s.write_all(bytes_of("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"));
-  });
-  r.url = peer.url + r.url;
-  client c;
-  c.send(std::move(r)).read_all();
-  return head;
 }
 
 }  // namespace

@@ -19,6 +19,7 @@ using sley_test::eventually;
 using sley_test::get;
 using sley_test::has;
 using sley_test::hello;
+using sley_test::in;
 using sley_test::post;
 using sley_test::read_exactly;
 using sley_test::read_head;
@@ -26,12 +27,6 @@ using sley_test::read_to_end;
 using sley_test::running_server;
 using sley_test::status_of;
 using namespace std::chrono_literals;
-
-namespace {
-
-sley::time_point in(std::chrono::nanoseconds d) { return std::chrono::steady_clock::now() + d; }
-
-}  // namespace
 
 // ---- limits ----
 

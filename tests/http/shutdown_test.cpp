@@ -16,6 +16,7 @@ using sley_test::bytes_of;
 using sley_test::eventually;
 using sley_test::get;
 using sley_test::has;
+using sley_test::in;
 using sley_test::read_exactly;
 using sley_test::read_head;
 using sley_test::read_to_end;
@@ -24,8 +25,6 @@ using sley_test::status_of;
 using namespace std::chrono_literals;
 
 namespace {
-
-sley::time_point in(std::chrono::nanoseconds d) { return std::chrono::steady_clock::now() + d; }
 
 // "hello" once. Empty: the connection ended before the head; else the head.
 std::string ask(const tcp_stream& s) {

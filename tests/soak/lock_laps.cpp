@@ -83,13 +83,13 @@ void count_under(random_source& random) {
   const int times = rounds(300);
   if (random.one_in(4)) {
     count(tally::foreign_threads);
-    threads.start([=, stream = random()] {
+    threads.go([=, stream = random()] {
       random_source own(stream);
       for (int t = 0; t < times; ++t) step(own);
     });
   }
   in_goroutines(random, 30, times, step);
-  threads.join();
+  threads.wait();
   EXPECT_EQ(counted.in_here, taken);
   count(tally::locks_taken, taken);
 }

@@ -136,19 +136,19 @@ void run_parts(const round_plan& plan) {
         break;
       case place::foreign_thread:
         count(tally::foreign_threads);
-        threads.start([&p, end] { run_part(p, end); });
+        threads.go([&p, end] { run_part(p, end); });
     }
   }
   if (plan.resizes) resize_until(end, random_source(plan.number));
   group.wait();
-  threads.join();
+  threads.wait();
 }
 
 // No goroutine has anything to do for a while. A foreign thread ends that.
 void rest(random_source& random) {
   const sley::chan<void> over;
   sley_test::thread_group threads;
-  threads.start([over, time = random.below(300) * 1ms] {
+  threads.go([over, time = random.below(300) * 1ms] {
     std::this_thread::sleep_for(time);
     over.send();
   });

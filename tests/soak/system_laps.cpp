@@ -174,13 +174,13 @@ void trade_with_threads(random_source& random) {
   {
     wait_group receiving;
     sley_test::thread_group senders, receivers;
-    for (std::uint64_t i = 0; i < threads; ++i) receivers.start(receive);
+    for (std::uint64_t i = 0; i < threads; ++i) receivers.go(receive);
     for (std::uint64_t i = 0; i < goroutines; ++i) receiving.go(receive);
     wait_group sending;
-    for (std::uint64_t i = 0; i < threads; ++i) senders.start([send, i] { send(i); });
+    for (std::uint64_t i = 0; i < threads; ++i) senders.go([send, i] { send(i); });
     for (std::uint64_t i = 0; i < goroutines; ++i) sending.go([send, i] { send(100 + i); });
     sending.wait();
-    senders.join();
+    senders.wait();
     c.close();
     receiving.wait();
   }
@@ -200,7 +200,7 @@ void use_everything_anywhere(random_source& random) {
   sley_test::thread_group threads;
   for (auto i = 1 + random.below(10); i > 0; --i) group.go(use);
   if (random.one_in(2)) {
-    threads.start(use);
+    threads.go(use);
     count(tally::foreign_threads);
   }
   group.wait();
@@ -281,7 +281,7 @@ void signal_every_channel(random_source& random) {
 // The signal of preemption comes from a foreign thread, which asks for nothing by it.
 void be_interrupted(random_source& random) {
   sley_test::thread_group threads;
-  threads.start([stream = random(), times = rounds(200)] {
+  threads.go([stream = random(), times = rounds(200)] {
     random_source own(stream);
     for (int t = 0; t < times; ++t) {
       EXPECT_EQ(::kill(::getpid(), SIGURG), 0);

@@ -53,7 +53,8 @@ std::string read_exactly(const Stream& s, std::size_t size) {
 }
 
 // Sends back all bytes that come, until the end.
-inline void echo(const sley::net::stream& s) {
+template <class Stream>
+void echo(const Stream& s) {
   std::byte buffer[16 * 1024];
   while (const std::size_t n = s.read_some(buffer)) s.write_all(std::span(buffer).first(n));
 }

@@ -45,6 +45,11 @@ template <class Predicate>
   return true;
 }
 
+// The time when d will be over.
+inline sley::time_point in(std::chrono::nanoseconds d) {
+  return std::chrono::steady_clock::now() + d;
+}
+
 // Lets others run for a moment, for claims that something does not happen.
 inline void let_others_run() {
   for (int i = 0; i < 200; ++i) sley::this_goroutine::yield();

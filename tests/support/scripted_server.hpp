@@ -3,7 +3,9 @@
 
 #include "support/connections.hpp"
 #include "support/harness.hpp"
+#include "support/web.hpp"
 
+#include <sley/http.hpp>
 #include <sley/net.hpp>
 #include <sley/sync.hpp>
 
@@ -65,5 +67,18 @@ class scripted_server {
   std::vector<std::shared_ptr<sley::net::tcp_stream>> streams_;
   sley::wait_group running_;
 };
+
+// What a client's request looks like, up to its body. Its URL is a path.
+inline std::string request_of(sley::http::client_request r) {
+  std::string head;
+  const scripted_server peer([&](int, const sley::net::tcp_stream& s) {
+    head = read_head(s);
+    s.write_all(bytes_of("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"));
+  });
+  r.url = peer.url + r.url;
+  sley::http::client c;
+  c.send(std::move(r)).read_all();
+  return head;
+}
 
 }  // namespace sley_test

@@ -6,7 +6,6 @@
 #include <sley/os.hpp>
 #include <sley/runtime.hpp>
 
-#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -26,6 +25,7 @@ using sley::net::tls_options;
 using sley::net::tls_stream;
 using sley_test::bytes_of;
 using sley_test::client_options;
+using sley_test::echo;
 using sley_test::identity;
 using sley_test::read_exactly;
 using sley_test::read_to_end;
@@ -135,14 +135,6 @@ class command {
   pid_t pid_ = 0;  // 0: none, or not any more
   std::string seen_;
 };
-
-// Answers lines until the peer announces its end.
-void echo(const tls_stream& s) {
-  std::array<std::byte, 512> buffer;
-  std::error_code error;
-  while (const std::size_t n = s.read_some(buffer, error)) s.write_all(std::span(buffer).first(n));
-  EXPECT_FALSE(error) << error.message();
-}
 
 // `openssl s_server`, which sends each line back reversed.
 class reversing_server {

@@ -145,16 +145,9 @@ void storm(int waiters) {
 
 GO_TEST(wait_list, deadlines_among_wakes_are_exactly_accounted_for) { storm<sley::wait_group>(40); }
 
-struct threads {
-  template <class F>
-  void go(F f) {
-    group.start(f);
-  }
-  void wait() { group.join(); }
-  sley_test::thread_group group;
-};
-
-FOREIGN_TEST(wait_list, deadlines_of_threads_are_exactly_accounted_for) { storm<threads>(4); }
+FOREIGN_TEST(wait_list, deadlines_of_threads_are_exactly_accounted_for) {
+  storm<sley_test::thread_group>(4);
+}
 
 // As a condition variable that is destroyed once it has notified all: a timer may still be
 // about to leave the list.
