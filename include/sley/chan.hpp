@@ -9,6 +9,7 @@
 #include <iterator>
 #include <optional>
 #include <stdexcept>
+#include <system_error>
 #include <type_traits>
 #include <utility>
 
@@ -128,6 +129,40 @@ class sending : public Handle {
     this->ref_.send(nullptr);
   }
 
+  // Given up when the context ends, with its error; the value was not sent then. What is moved in
+  // is untouched unless it was sent. The forms without `error` throw std::system_error.
+  // channel_closed as above.
+  void send(element<T>&& value, const context& ctx) const
+    requires carries_values
+  {
+    throwing([&](std::error_code& error) { this->ref_.send(&value, ctx, error); });
+  }
+  void send(element<T>&& value, const context& ctx, std::error_code& error) const
+    requires carries_values
+  {
+    this->ref_.send(&value, ctx, error);
+  }
+  void send(const element<T>& value, const context& ctx) const
+    requires(carries_values && std::is_copy_constructible_v<element<T>>)
+  {
+    send(element<T>(value), ctx);
+  }
+  void send(const element<T>& value, const context& ctx, std::error_code& error) const
+    requires(carries_values && std::is_copy_constructible_v<element<T>>)
+  {
+    send(element<T>(value), ctx, error);
+  }
+  void send(const context& ctx) const
+    requires(!carries_values)
+  {
+    throwing([&](std::error_code& error) { this->ref_.send(nullptr, ctx, error); });
+  }
+  void send(const context& ctx, std::error_code& error) const
+    requires(!carries_values)
+  {
+    this->ref_.send(nullptr, ctx, error);
+  }
+
   // Never parks. ok | would_block | closed; the value is untouched unless ok.
   chan_status try_send(element<T>& value) const
     requires carries_values
@@ -168,6 +203,14 @@ class sending : public Handle {
 
  protected:
   using Handle::Handle;
+
+ private:
+  template <class Send>
+  static void throwing(const Send& send) {
+    std::error_code error;
+    send(error);
+    if (error) throw std::system_error(error, "sley: send to a channel");
+  }
 };
 
 // The receiving operations, over a handle.
@@ -184,6 +227,24 @@ class receiving : public Handle {
     } else {
       receive_slot<T> slot;
       if (!this->ref_.receive(&slot.value)) return std::nullopt;
+      return slot.take();
+    }
+  }
+
+  // Given up when the context ends, with its error; no value was taken then. The form without
+  // `error` throws std::system_error.
+  optional receive(const context& ctx) const {
+    std::error_code error;
+    optional received = receive(ctx, error);
+    if (error) throw std::system_error(error, "sley: receive from a channel");
+    return received;
+  }
+  optional receive(const context& ctx, std::error_code& error) const {
+    if constexpr (!carries_values) {
+      return this->ref_.receive(nullptr, ctx, error);
+    } else {
+      receive_slot<T> slot;
+      if (!this->ref_.receive(&slot.value, ctx, error)) return std::nullopt;
       return slot.take();
     }
   }

@@ -6,10 +6,13 @@
 #include <sley/mutex.hpp>
 
 #include <chrono>
+#include <concepts>
 #include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <mutex>
 #include <stop_token>
+#include <system_error>
 #include <utility>
 
 namespace sley {
@@ -40,6 +43,25 @@ class condition_variable {
   template <class Predicate>
   void wait(lock_type& lock, Predicate predicate) {
     while (!predicate()) wait(lock);
+  }
+
+  // Given up when the context ends, with its error, and the lock is held again. A predicate is not
+  // asked once the context has ended. The forms without `error` throw std::system_error, all of
+  // them std::bad_alloc.
+  void wait(lock_type& lock, const context& ctx) {
+    detail::condition::throwing([&](std::error_code& e) { wait(lock, ctx, e); });
+  }
+  void wait(lock_type& lock, const context& ctx, std::error_code& error) {
+    condition_.wait(lock, ctx, error, lock.mutex());
+  }
+  template <std::predicate Predicate>
+  void wait(lock_type& lock, const context& ctx, Predicate predicate) {
+    detail::condition::throwing(
+        [&](std::error_code& e) { wait(lock, ctx, std::ref(predicate), e); });
+  }
+  template <std::predicate Predicate>
+  void wait(lock_type& lock, const context& ctx, Predicate predicate, std::error_code& error) {
+    condition_.wait(lock, ctx, predicate, error, lock.mutex());
   }
 
   template <class Clock, class Duration>
@@ -92,6 +114,27 @@ class condition_variable_any {
   template <class Lock, class Predicate>
   void wait(Lock& lock, Predicate predicate) {
     while (!predicate()) wait(lock);
+  }
+
+  // As condition_variable's: given up when the context ends, with its error, and the lock is held
+  // again. A predicate is not asked once the context has ended. The forms without `error` throw
+  // std::system_error, all of them std::bad_alloc.
+  template <class Lock>
+  void wait(Lock& lock, const context& ctx) {
+    detail::condition::throwing([&](std::error_code& e) { wait(lock, ctx, e); });
+  }
+  template <class Lock>
+  void wait(Lock& lock, const context& ctx, std::error_code& error) {
+    condition_.wait(lock, ctx, error);
+  }
+  template <class Lock, std::predicate Predicate>
+  void wait(Lock& lock, const context& ctx, Predicate predicate) {
+    detail::condition::throwing(
+        [&](std::error_code& e) { wait(lock, ctx, std::ref(predicate), e); });
+  }
+  template <class Lock, std::predicate Predicate>
+  void wait(Lock& lock, const context& ctx, Predicate predicate, std::error_code& error) {
+    condition_.wait(lock, ctx, predicate, error);
   }
 
   template <class Lock, class Clock, class Duration>

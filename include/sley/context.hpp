@@ -11,11 +11,15 @@
 // may call everything here at any time. A function here parks only while another caller ends the
 // same tree.
 //
-// Every function of the library that takes a context to wait with looks at it first: once it has
-// ended, the function does nothing and reports the context's error, even if its work could have
-// been done at once. If the context ends meanwhile, the function gives up, and what it was making
-// is closed again. So Go's net.Dialer, exec.Cmd, http.Client and golang.org/x/sync/semaphore. In a
-// select, ctx.done() is a case like any other: of the cases that are ready any may be chosen.
+// Sleeping, channels, the locks and counts of <sley/sync.hpp>, futures, name lookup, connecting,
+// poll_fd, processes and HTTP clients can be given a context to wait with. There are two forms:
+// `f(..., ctx)` throws std::system_error with the context's error, which tells a cancellation from
+// a deadline, and `f(..., ctx, error)` sets it. Each looks at the context first: once it has ended,
+// the function does nothing and reports the context's error, even if its work could have been done
+// at once. If the context ends meanwhile, the function gives up, and a connection or process that
+// it was making is closed again. A value, a lock or a unit that it has got by then it keeps, and
+// there is no error. So Go's net.Dialer, exec.Cmd, http.Client and golang.org/x/sync/semaphore. In
+// a select, ctx.done() is a case like any other: of the cases that are ready any may be chosen.
 #pragma once
 
 #include <sley/chan.hpp>
@@ -135,6 +139,17 @@ SLEY_API std::pair<context, cancel_function> with_timeout(const context& parent,
 SLEY_API context with_stop_token(const context& parent, std::stop_token token);
 // Has the parent's values, and neither its end nor its deadline.
 SLEY_API context without_cancel(const context& parent);
+
+namespace this_goroutine {
+
+// As sleep_for() and sleep_until() of <sley/go.hpp>, given up when the context ends, with its
+// error. The first forms throw std::system_error, all of them std::bad_alloc.
+SLEY_API void sleep_for(time_span d, const context& ctx);
+SLEY_API void sleep_for(time_span d, const context& ctx, std::error_code& error);
+SLEY_API void sleep_until(instant t, const context& ctx);
+SLEY_API void sleep_until(instant t, const context& ctx, std::error_code& error);
+
+}  // namespace this_goroutine
 
 // What after_func() returns. Copies name the same registration; dropping it changes nothing.
 class SLEY_API context_callback {

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <future>
 #include <memory>
+#include <system_error>
 #include <type_traits>
 #include <utility>
 
@@ -31,6 +32,14 @@ class future_handle {
   // goroutine and block a foreign thread.
 
   void wait() const { checked().done.wait(); }
+  // Given up when the context ends, with its error. The first form throws std::system_error, both
+  // std::bad_alloc.
+  void wait(const context& ctx) const {
+    std::error_code error;
+    wait(ctx, error);
+    if (error) throw std::system_error(error, "sley::future: wait");
+  }
+  void wait(const context& ctx, std::error_code& error) const { checked().done.wait(ctx, error); }
   // Whether get() would return at once. Never parks.
   bool is_ready() const { return checked().done.is_set(); }
   // Waits at most for d, or until t: ready or timeout. std::bad_alloc without memory for a timer.

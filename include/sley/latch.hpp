@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <system_error>
 #include <type_traits>
 #include <utility>
 
@@ -34,6 +35,9 @@ class SLEY_API latch {
   bool try_wait() const noexcept { return count_.is_done(); }
   // Parks until the count is zero.
   void wait() const { count_.wait(); }
+  // As wait_group's: given up when the context ends, with its error.
+  void wait(const context& ctx) const { count_.wait(ctx); }
+  void wait(const context& ctx, std::error_code& error) const { count_.wait(ctx, error); }
   void arrive_and_wait(std::ptrdiff_t n = 1) {
     count_down(n);
     wait();

@@ -10,6 +10,7 @@
 #include <chrono>
 #include <cstdint>
 #include <optional>
+#include <system_error>
 
 namespace sley {
 
@@ -55,6 +56,11 @@ class SLEY_API mutex {
     }
     return false;
   }
+  // As lock(), given up when the context ends: it is not locked then, and the error is ctx.error().
+  // The first form throws std::system_error, both std::bad_alloc. std::adopt_lock makes a guard of
+  // it.
+  void lock(const context& ctx);
+  void lock(const context& ctx, std::error_code& error);
   // False if it could not be had until then. Throws std::bad_alloc.
   template <class Rep, class Period>
   bool try_lock_for(const std::chrono::duration<Rep, Period>& d) {
@@ -82,8 +88,8 @@ class SLEY_API mutex {
   struct attempt;
   enum class outcome;
 
-  // False: the time was up.
-  bool lock_slow(std::int64_t deadline_ns);
+  // False: the limit was reached.
+  bool lock_slow(detail::wait_limit limit);
   bool spin(attempt& a) noexcept;
   bool take(const attempt& a) noexcept;
   bool take_or_mark(attempt& a) noexcept;

@@ -1,12 +1,14 @@
 // How often something may happen.
 #pragma once
 
+#include <sley/context.hpp>
 #include <sley/detail/config.hpp>
 #include <sley/mutex.hpp>
 #include <sley/time_span.hpp>
 
 #include <chrono>
 #include <cstdint>
+#include <system_error>
 
 namespace sley {
 
@@ -31,6 +33,10 @@ class SLEY_API rate_limiter {
   // Takes n tokens that may be yet to come, and waits until they have: parks a goroutine, blocks a
   // foreign thread. std::logic_error if the bucket never holds n.
   void wait(std::int64_t n = 1);
+  // Given up when the context ends, with its error; the tokens are given back then, as far as
+  // others have not counted on them. The first form throws std::system_error.
+  void wait(const context& ctx, std::int64_t n = 1);
+  void wait(const context& ctx, std::int64_t n, std::error_code& error);
   // The same if that is no later than the deadline; else returns false at once, and takes none.
   bool try_wait_until(instant deadline, std::int64_t n = 1);
 

@@ -6,6 +6,7 @@
 #include <sley/mutex.hpp>
 
 #include <cstdint>
+#include <system_error>
 
 namespace sley {
 
@@ -20,6 +21,9 @@ class SLEY_API recursive_mutex {
   ~recursive_mutex();
 
   void lock();
+  // As mutex's.
+  void lock(const context& ctx);
+  void lock(const context& ctx, std::error_code& error);
   bool try_lock();
   void unlock() noexcept;
 

@@ -37,6 +37,10 @@ class counting_semaphore {
 
   // Parks until there is a unit, and takes it.
   void acquire() { core_.acquire(); }
+  // The same, given up when the context ends: no unit was taken then, and the error is ctx.error().
+  // The first form throws std::system_error, both std::bad_alloc.
+  void acquire(const context& ctx) { core_.acquire(ctx); }
+  void acquire(const context& ctx, std::error_code& error) { core_.acquire(ctx, error); }
   // Never parks.
   bool try_acquire() noexcept { return core_.try_acquire(); }
 

@@ -10,6 +10,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <system_error>
 
 namespace sley {
 
@@ -39,19 +40,23 @@ class SLEY_API shared_mutex {
 
   void lock() {
     if constexpr (detail::checks_lock_owners) check_not_held();
-    lock_until_ns(detail::no_deadline);
+    lock_within(detail::no_deadline);
   }
+  // As lock(), given up when the context ends: it is not locked then, and the error is ctx.error().
+  // The first form throws std::system_error, both std::bad_alloc.
+  void lock(const context& ctx);
+  void lock(const context& ctx, std::error_code& error);
   // Never parks.
   bool try_lock() noexcept;
   // Park at most for d, or until t. std::bad_alloc without memory for a timer.
   template <class Rep, class Period>
   bool try_lock_for(const std::chrono::duration<Rep, Period>& d) {
-    return try_lock() || lock_until_ns(detail::deadline_in(d));
+    return try_lock() || lock_within(detail::deadline_in(d));
   }
   template <class Clock, class Duration>
   bool try_lock_until(const std::chrono::time_point<Clock, Duration>& t) {
     return try_lock() || detail::wait_until_time(t, [this](std::int64_t deadline_ns) {
-             return lock_until_ns(deadline_ns);
+             return lock_within(deadline_ns);
            });
   }
   // Never parks.
@@ -61,6 +66,8 @@ class SLEY_API shared_mutex {
     if constexpr (detail::checks_lock_owners) check_not_held();
     if (!try_lock_shared()) lock_shared_slow(detail::no_deadline);
   }
+  void lock_shared(const context& ctx);  // as lock()
+  void lock_shared(const context& ctx, std::error_code& error);
   // Never parks. Fails if a writer has the lock or waits for it.
   bool try_lock_shared() noexcept;
   template <class Rep, class Period>
@@ -93,13 +100,13 @@ class SLEY_API shared_mutex {
   bool count_in() noexcept;
   void count_out() noexcept;
   void prefer_slots() noexcept;
-  bool lock_shared_slow(std::int64_t deadline_ns);
+  bool lock_shared_slow(detail::wait_limit limit);
   bool count_in_or_mark() noexcept;
 
-  bool lock_until_ns(std::int64_t deadline_ns);
-  bool drain_count(std::int64_t deadline_ns);
+  bool lock_within(detail::wait_limit limit);
+  bool drain_count(detail::wait_limit limit);
   bool stop_draining() noexcept;
-  bool drain_slots(std::int64_t deadline_ns);
+  bool drain_slots(detail::wait_limit limit);
   void close_slots() noexcept;
   bool is_any_slot_taken() const noexcept;
   void let_readers_in() noexcept;

@@ -3,11 +3,13 @@
 
 #include <sley/detail/atomic.hpp>
 #include <sley/detail/config.hpp>
+#include <sley/detail/deadline.hpp>
 #include <sley/detail/spawn.hpp>
 #include <sley/detail/wait_list.hpp>
 #include <sley/go.hpp>
 
 #include <cstdint>
+#include <system_error>
 #include <type_traits>
 #include <utility>
 
@@ -38,6 +40,12 @@ class SLEY_API wait_group {
   void wait() {
     if (!is_done()) wait_slow();
   }
+
+  // The same, given up when the context ends, with its error; the goroutines go on, and the group
+  // must not be destroyed before they are done. The first form throws std::system_error, both
+  // std::bad_alloc.
+  void wait(const context& ctx);
+  void wait(const context& ctx, std::error_code& error);
 
   // add(1), then f() in a goroutine, then done(), also if the goroutine ends by exit(). What f
   // holds is destroyed before done(); if the counter is zero already then, that is a fatal error.
@@ -101,6 +109,9 @@ class SLEY_API wait_group {
   void take_back_one();
   void add_slow(std::int32_t n, const char* negative);
   void wait_slow();
+  bool wait_within(detail::wait_limit limit);
+  bool count_in() noexcept;
+  bool give_up(std::uint32_t round) noexcept;
 
   // The counter in the upper half, the number of callers parked in wait() in the lower: one word,
   // so that the last done() touches nothing else when no caller waits, and the group may be
@@ -108,6 +119,7 @@ class SLEY_API wait_group {
   // a later add() begins anew.
   detail::atomic<std::uint64_t> state_;  // [atomic WT-1]
   detail::wait_list waiters_;
+  std::uint32_t round_ = 0;  // [lock: that of waiters_] how often waiters have been woken
 };
 
 namespace detail {

@@ -4,6 +4,7 @@
 #include "runtime/entry/enter.hpp"
 #include "runtime/state/wait_reason.hpp"
 #include "sync/timed_waiter.hpp"
+#include "sync/wait_ender.hpp"
 
 #include <stdexcept>
 
@@ -23,13 +24,26 @@ void condition::notify_all() noexcept {
   rt::leave(m);
 }
 
-bool condition::wait_until(std::int64_t deadline_ns, const void* mutex,
-                           bool (*unlock)(void*) noexcept, void* lock) {
+std::error_code condition::error_of(const context& ctx) noexcept { return ctx.error(); }
+
+bool condition::wait_with(const context& ctx, std::error_code& error, const void* mutex,
+                          bool (*unlock)(void*) noexcept, void* lock) {
+  bool is_unlocked = false;
+  sync::wait_with(ctx, error, [&](wait_limit limit) {
+    const bool is_in_time = wait_until(limit, mutex, unlock, lock);
+    is_unlocked = true;
+    return is_in_time;
+  });
+  return is_unlocked;
+}
+
+bool condition::wait_until(wait_limit limit, const void* mutex, bool (*unlock)(void*) noexcept,
+                           void* lock) {
   rt::enter();
   bool is_right = true;
   bool is_in_time = true;
   {
-    sync::timed_waiter self(deadline_ns);
+    sync::timed_waiter self(limit);
     waiters_.guard().acquire();
     is_right = is_for(mutex);
     if (is_right) {

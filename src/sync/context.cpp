@@ -2,11 +2,14 @@
 #include <sley/context.hpp>
 
 #include <sley/go.hpp>
+#include <sley/select.hpp>
 
 #include "runtime/entry/enter.hpp"
 #include "sync/context_tree.hpp"
 #include "sync/start_from_timer.hpp"
 
+#include <cstddef>
+#include <iterator>
 #include <mutex>
 #include <new>
 #include <optional>
@@ -131,6 +134,36 @@ class category final : public std::error_category {
 context with_erased_value(const context& parent, std::string_view key, const std::type_info& type,
                           std::shared_ptr<const void> value) {
   return context_access::adopt(new value_node(parent, key, type, std::move(value)));
+}
+
+namespace {
+
+// One operation beside the end of the context. The channel of an ended context has nothing to
+// receive but its end, which is no value, so only the operation's value is ever moved. False: the
+// context has ended.
+bool do_unless_ended(select_case& operation, const context& ctx, std::error_code& error) {
+  error = ctx.error();
+  if (error) return false;
+  const recv_chan<void> done = ctx.done();
+  char nothing;
+  select_case cases[] = {{done.ref().core(), &nothing, case_kind::receive, false}, operation};
+  alignas(std::max_align_t) std::byte scratch[select_scratch_bytes(std::size(cases))];
+  const bool is_done = select(cases, std::size(cases), no_deadline, scratch) == 1;
+  operation.received = cases[1].received;
+  if (!is_done) error = ctx.error();
+  return is_done;
+}
+
+}  // namespace
+
+void chan_ref::send(void* value, const context& ctx, std::error_code& error) const {
+  select_case operation{core_, value, case_kind::send, false};
+  do_unless_ended(operation, ctx, error);
+}
+
+bool chan_ref::receive(void* out, const context& ctx, std::error_code& error) const {
+  select_case operation{core_, out, case_kind::receive, false};
+  return do_unless_ended(operation, ctx, error) && operation.received;
 }
 
 context_callback call_after(const context& ctx, std::function<void()> f) {
@@ -302,6 +335,31 @@ context with_stop_token(const context& parent, std::stop_token token) {
   n->registration.emplace(std::move(token), detail::token_node::canceler{n});
   return made;
 }
+
+namespace this_goroutine {
+
+void sleep_for(time_span d, const context& ctx, std::error_code& error) {
+  error = ctx.error();
+  if (error) return;
+  if (select(on_receive(ctx.done()), on_timeout(d)) == 0) error = ctx.error();
+}
+void sleep_for(time_span d, const context& ctx) {
+  std::error_code error;
+  sleep_for(d, ctx, error);
+  if (error) throw std::system_error(error, "sley: sleep");
+}
+
+void sleep_until(instant t, const context& ctx, std::error_code& error) {
+  const time_point when = t;
+  sleep_for(detail::time_until(when), ctx, error);
+}
+void sleep_until(instant t, const context& ctx) {
+  std::error_code error;
+  sleep_until(t, ctx, error);
+  if (error) throw std::system_error(error, "sley: sleep");
+}
+
+}  // namespace this_goroutine
 
 context without_cancel(const context& parent) {
   return context_access::adopt(new detail::endless_node(parent));

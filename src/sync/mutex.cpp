@@ -12,6 +12,7 @@
 #include "sync/misuse.hpp"
 #include "sync/spinning.hpp"
 #include "sync/timed_waiter.hpp"
+#include "sync/wait_ender.hpp"
 
 #include <new>
 #include <optional>
@@ -25,7 +26,7 @@ constexpr std::int64_t starving_after_ns = 1'000'000;
 }  // namespace
 
 struct mutex::attempt {
-  std::int64_t deadline_ns;
+  detail::wait_limit limit;
   std::int64_t since_ns = 0;  // when it began to wait; 0: not yet
   bool is_woken = false;      // `woken` is set on its account
   bool is_starving = false;   // it has waited for too long
@@ -33,12 +34,21 @@ struct mutex::attempt {
 
 enum class mutex::outcome { again, has_it, too_late };
 
-bool mutex::lock_slow(std::int64_t deadline_ns) {
-  if (deadline_ns == detail::no_deadline) {
+void mutex::lock(const context& ctx, std::error_code& error) {
+  error = ctx.error();
+  if (error || try_lock()) return;
+  sync::wait_with(ctx, error, [this](detail::wait_limit limit) { return lock_slow(limit); });
+}
+void mutex::lock(const context& ctx) {
+  sync::throwing_with("sley: lock a mutex", [&](std::error_code& e) { lock(ctx, e); });
+}
+
+bool mutex::lock_slow(detail::wait_limit limit) {
+  if (limit.is_none()) {
     owner_.check_not_caller("sley: a mutex is locked by the goroutine that has locked it already");
   }
   rt::enter();
-  attempt a{.deadline_ns = deadline_ns};
+  attempt a{.limit = limit};
   outcome result = spin(a) || take(a) ? outcome::has_it : outcome::again;
   while (result == outcome::again) result = wait(a);
   rt::leave();
@@ -86,7 +96,7 @@ bool mutex::take_or_mark(attempt& a) noexcept {
 
 mutex::outcome mutex::wait(attempt& a) {
   std::optional<sync::timed_waiter> timed;
-  if (a.deadline_ns != detail::no_deadline) arm(timed, a);
+  if (!a.limit.is_none()) arm(timed, a);
   waiters_.guard().acquire();
   if (take_or_mark(a)) {
     waiters_.guard().release();
@@ -116,7 +126,7 @@ mutex::outcome mutex::wait(attempt& a) {
 // Without memory for a timer, a woken waiter lets another waiter be woken.
 void mutex::arm(std::optional<sync::timed_waiter>& timed, attempt& a) {
   try {
-    timed.emplace(a.deadline_ns);
+    timed.emplace(a.limit);
   } catch (const std::bad_alloc&) {  // we are out of the runtime
     const bool owes_a_wake = a.is_woken && give_back(a);
     if (owes_a_wake) unlock();

@@ -4,6 +4,7 @@
 #include "runtime/entry/enter.hpp"
 #include "runtime/state/wait_reason.hpp"
 #include "sync/timed_waiter.hpp"
+#include "sync/wait_ender.hpp"
 
 namespace sley::detail {
 
@@ -27,11 +28,17 @@ void one_shot::wait() {
   rt::leave();
 }
 
-bool one_shot::wait_until(std::int64_t deadline_ns) {
+void one_shot::wait(const context& ctx, std::error_code& error) {
+  error = ctx.error();
+  if (error || is_set()) return;
+  sync::wait_with(ctx, error, [this](wait_limit limit) { return wait_until(limit); });
+}
+
+bool one_shot::wait_until(wait_limit limit) {
   rt::enter();
   bool is_in_time = true;
   {
-    sync::timed_waiter self(deadline_ns);
+    sync::timed_waiter self(limit);
     waiters_.guard().acquire();
     if (phase_.load_relaxed() == has_come) {  // as above
       waiters_.guard().release();

@@ -32,6 +32,20 @@ void rate_limiter::wait(std::int64_t n) {
   this_goroutine::sleep_until(take(n, time_point::max()).time());
 }
 
+void rate_limiter::wait(const context& ctx, std::int64_t n, std::error_code& error) {
+  if (n > burst_) throw std::logic_error("sley::rate_limiter: more than the bucket holds");
+  error = ctx.error();
+  if (error) return;
+  reservation taken = take(n, time_point::max());
+  this_goroutine::sleep_until(taken.time(), ctx, error);
+  if (error) taken.cancel();
+}
+void rate_limiter::wait(const context& ctx, std::int64_t n) {
+  std::error_code error;
+  wait(ctx, n, error);
+  if (error) throw std::system_error(error, "sley::rate_limiter: wait");
+}
+
 bool rate_limiter::try_wait_until(instant deadline, std::int64_t n) {
   const reservation taken = take(n, deadline);
   if (taken.ok()) this_goroutine::sleep_until(taken.time());

@@ -4,6 +4,7 @@
 #include "base/check.hpp"
 #include "sync/caller.hpp"
 #include "sync/misuse.hpp"
+#include "sync/wait_ender.hpp"
 
 namespace sley {
 
@@ -20,6 +21,21 @@ void recursive_mutex::lock() {
     owner_.store_relaxed(me);
   }
   ++depth_;
+}
+
+void recursive_mutex::lock(const context& ctx, std::error_code& error) {
+  const void* me = sync::caller();
+  error = ctx.error();
+  if (error) return;
+  if (!is_mine(me)) {
+    mutex_.lock(ctx, error);
+    if (error) return;
+    owner_.store_relaxed(me);
+  }
+  ++depth_;
+}
+void recursive_mutex::lock(const context& ctx) {
+  sync::throwing_with("sley: lock a recursive_mutex", [&](std::error_code& e) { lock(ctx, e); });
 }
 
 bool recursive_mutex::try_lock() {

@@ -4,6 +4,7 @@
 #include "runtime/entry/enter.hpp"
 #include "runtime/state/wait_reason.hpp"
 #include "sync/timed_waiter.hpp"
+#include "sync/wait_ender.hpp"
 
 #include <stdexcept>
 
@@ -13,12 +14,22 @@ void semaphore_core::throw_bad_count() {
   throw std::logic_error("sley::counting_semaphore: the count is negative or over max()");
 }
 
+void semaphore_core::acquire(const context& ctx, std::error_code& error) {
+  error = ctx.error();
+  if (error || try_acquire()) return;
+  sync::wait_with(ctx, error, [this](wait_limit limit) { return acquire_slow(limit); });
+}
+void semaphore_core::acquire(const context& ctx) {
+  sync::throwing_with("sley::counting_semaphore: acquire",
+                      [&](std::error_code& e) { acquire(ctx, e); });
+}
+
 // A chosen waiter has its unit, which was never added to the count.
-bool semaphore_core::acquire_slow(std::int64_t deadline_ns) {
+bool semaphore_core::acquire_slow(wait_limit limit) {
   rt::enter();
   bool is_ours;
   {
-    sync::timed_waiter self(deadline_ns);
+    sync::timed_waiter self(limit);
     waiters_.guard().acquire();
     is_ours = take_or_mark();
     if (is_ours) {

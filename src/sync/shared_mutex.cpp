@@ -17,6 +17,7 @@
 #include "runtime/state/wait_reason.hpp"
 #include "sync/misuse.hpp"
 #include "sync/timed_waiter.hpp"
+#include "sync/wait_ender.hpp"
 
 namespace sley {
 
@@ -148,12 +149,22 @@ void shared_mutex::count_out() noexcept {
   rt::leave(m);
 }
 
+void shared_mutex::lock_shared(const context& ctx, std::error_code& error) {
+  error = ctx.error();
+  if (error || try_lock_shared()) return;
+  sync::wait_with(ctx, error, [this](detail::wait_limit limit) { return lock_shared_slow(limit); });
+}
+void shared_mutex::lock_shared(const context& ctx) {
+  sync::throwing_with("sley: lock a shared_mutex",
+                      [&](std::error_code& e) { lock_shared(ctx, e); });
+}
+
 // A chosen reader is in the count.
-bool shared_mutex::lock_shared_slow(std::int64_t deadline_ns) {
+bool shared_mutex::lock_shared_slow(detail::wait_limit limit) {
   rt::enter();
   bool is_in;
   {
-    sync::timed_waiter self(deadline_ns);
+    sync::timed_waiter self(limit);
     readers_.guard().acquire();
     is_in = count_in_or_mark();
     if (is_in) {
@@ -181,6 +192,15 @@ bool shared_mutex::count_in_or_mark() noexcept {
 }
 
 // ---- writers ----
+
+void shared_mutex::lock(const context& ctx, std::error_code& error) {
+  error = ctx.error();
+  if (error || try_lock()) return;
+  sync::wait_with(ctx, error, [this](detail::wait_limit limit) { return lock_within(limit); });
+}
+void shared_mutex::lock(const context& ctx) {
+  sync::throwing_with("sley: lock a shared_mutex", [&](std::error_code& e) { lock(ctx, e); });
+}
 
 bool shared_mutex::try_lock() noexcept {
   if (!writers_.try_acquire()) return false;
@@ -241,25 +261,25 @@ struct shared_mutex::turn {
   bool has_lock = false;
 };
 
-bool shared_mutex::lock_until_ns(std::int64_t deadline_ns) {
-  if (!writers_.try_acquire_until(deadline_ns)) return false;
+bool shared_mutex::lock_within(detail::wait_limit limit) {
+  if (!writers_.try_acquire_until(limit)) return false;
   const std::uint64_t before = state_.or_acq_rel(writer, "SM-1");
   turn mine{.whose = *this};
   if (has_slots_.load_relaxed()) {  // no more slots, though some may come until the count is zero
     has_slots_.store_relaxed(false);
     is_asking_ = true;
   }
-  mine.has_lock = (count_of(before) == 0 || drain_count(deadline_ns)) && drain_slots(deadline_ns);
+  mine.has_lock = (count_of(before) == 0 || drain_count(limit)) && drain_slots(limit);
   if (mine.has_lock) owner_.enter();
   return mine.has_lock;
 }
 
 // Waits until no reader is in the count. False: the time is up.
-bool shared_mutex::drain_count(std::int64_t deadline_ns) {
+bool shared_mutex::drain_count(detail::wait_limit limit) {
   rt::enter();
   bool is_drained = true;
   {
-    sync::timed_waiter self(deadline_ns);
+    sync::timed_waiter self(limit);
     draining_.guard().acquire();
     std::uint64_t seen = state_.load_acquire("SM-1");
     while (count_of(seen) != 0 && !state_.cas_acq_rel(seen, seen | drains, "SM-1")) {
@@ -290,7 +310,7 @@ bool shared_mutex::stop_draining() noexcept {
 }
 
 // Waits until no reader is in a slot. No reader is in the count, so slots stay out of use.
-bool shared_mutex::drain_slots(std::int64_t deadline_ns) {
+bool shared_mutex::drain_slots(detail::wait_limit limit) {
   if (!is_asking_ && !has_slots_.load_relaxed()) return true;  // SM-1 orders it
   asking_place& place = place_of(mark());
   struct asking_writer {
@@ -304,7 +324,7 @@ bool shared_mutex::drain_slots(std::int64_t deadline_ns) {
     rt::enter();
     bool is_in_time = true;
     {
-      sync::timed_waiter waiter(deadline_ns);
+      sync::timed_waiter waiter(limit);
       place.list.guard().acquire();
       is_asking_ = is_any_slot_taken();
       if (is_asking_) {

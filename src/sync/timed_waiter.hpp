@@ -1,6 +1,6 @@
-// Waiting in a wait_list until a deadline, or in two steps.
+// Waiting in a wait_list until a deadline or the end of a context, or in two steps.
 //
-//   timed_waiter self(deadline_ns);        arms the timer: before the list's lock is taken, because
+//   timed_waiter self(limit);              arms the timer: before the list's lock is taken, because
 //   list.guard().acquire();                a timer takes it with its heap's lock held
 //   if (there is no need to wait) ...      release the lock, and return
 //   return self.park(list, reason);        lets the lock go; true: a wake_ call chose it
@@ -17,6 +17,7 @@
 // the waker and the timer claim the waiter, and one of them gets it (SL-2).
 #pragma once
 
+#include <sley/detail/deadline.hpp>
 #include <sley/detail/wait_list.hpp>
 
 #include "runtime/source/timers.hpp"
@@ -40,11 +41,13 @@ struct list_waiter {
 
 namespace sley::sync {
 
+class wait_ender;
+
 class timed_waiter {
  public:
   // Inside the runtime, without the list's lock, as for the destructor. Without memory for a timer
   // it leaves the runtime and throws std::bad_alloc.
-  explicit timed_waiter(std::int64_t deadline_ns);
+  explicit timed_waiter(detail::wait_limit limit);
   ~timed_waiter();
   timed_waiter(const timed_waiter&) = delete;
   timed_waiter& operator=(const timed_waiter&) = delete;
@@ -62,6 +65,10 @@ class timed_waiter {
   // Instead, if there is no reason to wait any more.
   void leave_line() noexcept;
 
+  // The time is up, or the context has ended. Returns the goroutine that must be made ready, or
+  // null: a waker was faster, or the waiter is on its way to park and will see. [inside]
+  rt::goroutine* end() noexcept;
+
  private:
   struct alarm : rt::timer {
     timed_waiter* waiter = nullptr;
@@ -75,6 +82,7 @@ class timed_waiter {
   wake_claim claim_;
   detail::wait_list* list_ = nullptr;  // [const] once it is in the list
   alarm alarm_;
+  wait_ender* ender_ = nullptr;  // [const] null: none
 };
 
 }  // namespace sley::sync

@@ -17,6 +17,7 @@
 #include "runtime/state/machine.hpp"
 #include "sync/misuse.hpp"
 #include "sync/timed_waiter.hpp"
+#include "sync/wait_ender.hpp"
 
 #include <new>
 
@@ -128,23 +129,31 @@ bool wait_list::is_awaited() const noexcept {
 
 namespace sync {
 
-timed_waiter::timed_waiter(std::int64_t deadline_ns) {
+timed_waiter::timed_waiter(detail::wait_limit limit) {
   node_.g = rt::current_machine()->g;
   node_.claim = &claim_;
   claim_.start_arriving();
-  if (deadline_ns == rt::never) return;
-  if (deadline_ns <= platform::now_ns()) {
+  if (limit.ender != nullptr) {
+    ender_ = limit.ender;
+    ender_->attach(*this);
+  }
+  if (limit.deadline_ns == rt::never) return;
+  if (limit.deadline_ns <= platform::now_ns()) {
     static_cast<void>(claim_.claim_by_timer());
     return;
   }
   alarm_.fire = &time_out;
   alarm_.waiter = this;
-  if (rt::add_timer(&alarm_, deadline_ns)) return;
+  if (rt::add_timer(&alarm_, limit.deadline_ns)) return;
+  if (ender_ != nullptr) ender_->detach();
   rt::leave();
   throw std::bad_alloc();
 }
 
-timed_waiter::~timed_waiter() { rt::remove_timer(&alarm_); }
+timed_waiter::~timed_waiter() {
+  if (ender_ != nullptr) ender_->detach();
+  rt::remove_timer(&alarm_);
+}
 
 bool timed_waiter::park(detail::wait_list& list, const char* reason, bool first_in_line) {
   list_ = &list;
@@ -192,13 +201,39 @@ void timed_waiter::leave_line() noexcept {
   list_->remove(&node_);
 }
 
-// With its heap's lock held, for which the goroutine waits before it goes on.
+// With the lock of a timers' heap or of an ender held, for which the goroutine waits before it goes
+// on.
+rt::goroutine* timed_waiter::end() noexcept {
+  if (claim_.claim_by_timer() != wake_claim::result::wake) return nullptr;
+  detail::lock_guard guard(list_->guard());
+  list_->remove(&node_);
+  return node_.g;
+}
+
 rt::goroutine* timed_waiter::time_out(rt::timer* t, std::int64_t) noexcept {
-  timed_waiter* self = static_cast<alarm*>(t)->waiter;
-  if (self->claim_.claim_by_timer() != wake_claim::result::wake) return nullptr;
-  detail::lock_guard guard(self->list_->guard());
-  self->list_->remove(&self->node_);
-  return self->node_.g;
+  return static_cast<alarm*>(t)->waiter->end();
+}
+
+// ---- ends from outside ----
+
+void wait_ender::attach(timed_waiter& w) noexcept {
+  detail::lock_guard guard(lock_);
+  waiter_ = &w;
+  if (has_ended_) static_cast<void>(w.end());  // it is not parked
+}
+
+void wait_ender::detach() noexcept {
+  detail::lock_guard guard(lock_);
+  waiter_ = nullptr;
+}
+
+void wait_ender::end() noexcept {
+  const rt::inside inside;
+  lock_.acquire();
+  has_ended_ = true;
+  rt::goroutine* g = waiter_ == nullptr ? nullptr : waiter_->end();
+  lock_.release();
+  if (g != nullptr) rt::ready(g);
 }
 
 }  // namespace sync

@@ -17,10 +17,10 @@ namespace sley::sync {
 //   SL-1  One waker: wakers claim by compare-and-swap to `claimed`. A waker at a channel holds that
 //         channel's lock, under which the goroutine later removes its other nodes, so the state is
 //         there while the waker looks.
-//   SL-2  Some wakers may come before the goroutine is parked: a timer, and a notifier of a
-//         condition variable. Such a waker only claims. The goroutine, which turns `arriving` into
-//         `parked` once its context is saved, finds the claim and goes on by itself. cas_acq_rel on
-//         both sides.
+//   SL-2  Some wakers may come before the goroutine is parked: a timer, the end of a context, and a
+//         notifier of a condition variable. Such a waker only claims. The goroutine, which turns
+//         `arriving` into `parked` once its context is saved, finds the claim and goes on by
+//         itself. cas_acq_rel on both sides.
 class wake_claim {
  public:
   // The goroutine will be parked before any waker can see it.

@@ -94,6 +94,7 @@ struct page {};
 page fetch(const std::string& url, const sley::context& ctx);
 extern std::vector<std::string> urls;
 extern sley::context ctx;
+extern sley::mutex lock;
 }  // namespace synchronisation
 
 namespace testing {  // gtest's as well

@@ -105,6 +105,23 @@ CALLS(sleep_until, "this_goroutine::sleep_until(time_point t)") {
   }
 }
 
+CALLS(sleep_with_a_context, "this_goroutine::sleep_for(duration d, context ctx)",
+      "this_goroutine::sleep_for(duration d, context ctx, error_code error)",
+      "this_goroutine::sleep_until(time_point t, context ctx)",
+      "this_goroutine::sleep_until(time_point t, context ctx, error_code error)") {
+  const auto [ctx, cancel] = sley::with_cancel(sley::context::background());
+  const int which = x.pick<int>({0, 1, 2, 3});
+  const auto d = which < 2 ? x.duration() : 0ns;
+  const auto t = which < 2 ? sley::time_point() : x.time();
+  const auto sleep = [&x, d, t, which, held = ctx] {
+    if (which == 0) sley::this_goroutine::sleep_for(d, held);
+    if (which == 1) sley::this_goroutine::sleep_for(d, held, x.error());
+    if (which == 2) sley::this_goroutine::sleep_until(t, held);
+    if (which == 3) sley::this_goroutine::sleep_until(t, held, x.error());
+  };
+  ended_by(sleep, [c = cancel] { c(); });
+}
+
 CALLS(timer, "timer::timer(duration d)", "timer::reset(duration d)") {
   sley::timer t(x.duration());
   t.reset(x.duration());
@@ -383,6 +400,21 @@ CALLS(rate_limiter, "rate_limiter::rate_limiter(double per_second, int64_t burst
   r.cancel();
   use(limiter.reserve(n).time());
   use(limiter.allow(n));
+}
+CALLS(rate_limiter_waits_with_a_context, "rate_limiter::wait(context ctx, int64_t n)",
+      "rate_limiter::wait(context ctx, int64_t n, error_code error)") {
+  sley::rate_limiter limiter(x.real(1e9), 1'000'000);
+  const auto [ctx, cancel] = sley::with_cancel(sley::context::background());
+  const auto n = x.number<std::int64_t>(1);
+  const bool throws = x.pick<bool>({false, true});
+  const auto wait = [&, held = ctx] {
+    if (throws) {
+      limiter.wait(held, n);
+    } else {
+      limiter.wait(held, n, x.error());
+    }
+  };
+  ended_by(wait, [c = cancel] { c(); });
 }
 CALLS(rate_limiter_waits, "rate_limiter::wait(int64_t n)",
       "rate_limiter::try_wait_until(time_point deadline, int64_t n)") {

@@ -267,6 +267,75 @@ void contexts_that_expire() {
   check(ran == 1, "the function runs once");
 }
 
+// A wait of each kind, which a context ends or an event, whichever comes first. By the simulation's
+// clock each returns within 50 ms of the context's end.
+void contexts_end_waits() {
+  using std::chrono::steady_clock;
+  const auto [ctx, cancel] = sley::with_timeout(sley::context::background(), 1ms);
+  const auto latest = *ctx.deadline() + 50ms;
+  sley::mutex lock;
+  sley::shared_mutex shared;
+  sley::counting_semaphore<> units(0);
+  sley::condition_variable changed;
+  sley::wait_group group, waiters;
+  sley::chan<int> values;
+  group.add(1);
+  const auto wait = [&, &c = ctx](auto f) {
+    waiters.go([&, f] {
+      std::error_code error;
+      f(c, error);
+      check(!error || error == sley::context_errc::deadline_exceeded, "it says why");
+      check(steady_clock::now() <= latest, "it returns in time");
+    });
+  };
+  int sent = 0, received = 0, acquired = 0;
+  wait([&](const sley::context& c, std::error_code& e) {
+    values.send(1, c, e);
+    if (!e) ++sent;
+  });
+  wait([&](const sley::context& c, std::error_code& e) {
+    if (values.receive(c, e)) ++received;
+  });
+  for (int i = 0; i < 2; ++i) {
+    wait([&](const sley::context& c, std::error_code& e) {
+      lock.lock(c, e);
+      if (e) return;
+      sley::this_goroutine::yield();
+      lock.unlock();
+    });
+    wait([&, i](const sley::context& c, std::error_code& e) {
+      i == 0 ? shared.lock(c, e) : shared.lock_shared(c, e);
+      if (e) return;
+      sley::this_goroutine::yield();
+      i == 0 ? shared.unlock() : shared.unlock_shared();
+    });
+  }
+  wait([&](const sley::context& c, std::error_code& e) {
+    units.acquire(c, e);
+    if (!e) ++acquired;
+  });
+  wait([&](const sley::context& c, std::error_code& e) {
+    std::unique_lock held(lock);
+    changed.wait(held, c, [] { return false; }, e);
+    check(held.owns_lock(), "the lock is held again");
+  });
+  wait([&](const sley::context& c, std::error_code& e) { group.wait(c, e); });
+  wait([](const sley::context& c, std::error_code& e) {
+    sley::this_goroutine::sleep_for(1h, c, e);
+  });
+  wait([&](const sley::context&, std::error_code&) {
+    changed.notify_one();
+    units.release();
+    group.done();
+  });
+  waiters.wait();
+  check(sent == received, "no value is lost or doubled");
+  check(acquired == (units.try_acquire() ? 0 : 1), "no unit is lost or doubled");
+  check(lock.try_lock() && shared.try_lock(), "no lock is left behind");
+  lock.unlock();
+  shared.unlock();
+}
+
 constexpr scenario scenarios[] = {
     {"one_at_a_time", one_at_a_time},
     {"locks_with_deadlines", locks_with_deadlines},
@@ -280,6 +349,7 @@ constexpr scenario scenarios[] = {
     {"futures", futures},
     {"contexts_canceled_while_they_grow", contexts_canceled_while_they_grow},
     {"contexts_that_expire", contexts_that_expire},
+    {"contexts_end_waits", contexts_end_waits},
 };
 
 }  // namespace

@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <system_error>
 #include <type_traits>
 #include <utility>
 
@@ -71,6 +72,9 @@ class SLEY_API chan_ref {
   chan_status try_receive(void* out) const;
   chan_status send_until(void* value, std::int64_t deadline_ns) const;
   chan_status receive_until(void* out, std::int64_t deadline_ns) const;
+  // With an error nothing was sent or received.
+  void send(void* value, const context& ctx, std::error_code& error) const;
+  bool receive(void* out, const context& ctx, std::error_code& error) const;
   void close() const;
   std::size_t size() const noexcept;
   std::size_t capacity() const noexcept;

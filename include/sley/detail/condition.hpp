@@ -9,6 +9,7 @@
 #include <condition_variable>
 #include <cstdint>
 #include <stop_token>
+#include <system_error>
 #include <type_traits>
 
 namespace sley::detail {
@@ -39,6 +40,31 @@ class SLEY_API condition {
     const bool is_in_time = wait_until(deadline_ns, mutex, unlock, &lock);
     lock_again(lock);
     return is_in_time;
+  }
+
+  // Given up when the context ends, with its error. If it has ended before, nothing was unlocked.
+  template <class Lock>
+  void wait(Lock& lock, const context& ctx, std::error_code& error, const void* mutex = nullptr) {
+    check_owned(lock);
+    const auto unlock = [](void* arg) noexcept {
+      static_cast<Lock*>(arg)->unlock();
+      return true;
+    };
+    if (wait_with(ctx, error, mutex, unlock, &lock)) lock_again(lock);
+  }
+  // Until predicate() is true.
+  template <class Lock, class Predicate>
+  void wait(Lock& lock, const context& ctx, Predicate& predicate, std::error_code& error,
+            const void* mutex = nullptr) {
+    error = error_of(ctx);
+    while (!error && !predicate()) wait(lock, ctx, error, mutex);
+  }
+
+  template <class Operation>
+  static void throwing(Operation operation) {
+    std::error_code error;
+    operation(error);
+    if (error) throw std::system_error(error, "sley::condition_variable: wait");
   }
 
   // Does not wait if a stop has been requested. A later request notifies, and finds us in line,
@@ -74,8 +100,12 @@ class SLEY_API condition {
 
   // Once in line calls unlock(lock), and waits if that returns true. std::logic_error and
   // std::bad_alloc come before.
-  bool wait_until(std::int64_t deadline_ns, const void* mutex, bool (*unlock)(void* lock) noexcept,
+  bool wait_until(wait_limit limit, const void* mutex, bool (*unlock)(void* lock) noexcept,
                   void* lock);
+  // The same for a context. True: it has called unlock(lock).
+  bool wait_with(const context& ctx, std::error_code& error, const void* mutex,
+                 bool (*unlock)(void* lock) noexcept, void* lock);
+  static std::error_code error_of(const context& ctx) noexcept;
   [[nodiscard]] bool is_for(const void* mutex) noexcept;
 
   // A lock that cannot be taken again ends the program, as the standard says.

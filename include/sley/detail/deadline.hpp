@@ -11,10 +11,30 @@
 #include <limits>
 #include <type_traits>
 
+namespace sley {
+
+class context;
+
+namespace sync {
+class wait_ender;
+}
+
+}  // namespace sley
+
 namespace sley::detail {
 
 // A deadline that never comes.
 inline constexpr std::int64_t no_deadline = INT64_MAX;
+
+// How long a wait lasts: until a deadline, or until an ender, which a context has, ends it.
+struct wait_limit {
+  constexpr wait_limit(std::int64_t ns) noexcept : deadline_ns(ns) {}
+  explicit wait_limit(sync::wait_ender& e) noexcept : ender(&e) {}
+  constexpr bool is_none() const noexcept { return deadline_ns == no_deadline && ender == nullptr; }
+
+  std::int64_t deadline_ns = no_deadline;
+  sync::wait_ender* ender = nullptr;
+};
 
 // The steady clock's time d from now, clamped to no_deadline; now, if d is not positive.
 SLEY_API std::int64_t deadline_after(std::int64_t delay_ns) noexcept;

@@ -3,6 +3,7 @@
 
 #include <sley/detail/atomic.hpp>
 #include <sley/detail/config.hpp>
+#include <sley/detail/deadline.hpp>
 #include <sley/detail/lost_exception.hpp>
 #include <sley/detail/made_in_place.hpp>
 #include <sley/detail/wait_list.hpp>
@@ -13,6 +14,7 @@
 #include <future>
 #include <memory>
 #include <stdexcept>
+#include <system_error>
 #include <type_traits>
 #include <utility>
 
@@ -31,7 +33,8 @@ class SLEY_API one_shot {
   void set() noexcept;
   void wait();
   // False: the time is up. std::bad_alloc without memory for a timer.
-  bool wait_until(std::int64_t deadline_ns);
+  bool wait_until(wait_limit limit);
+  void wait(const context& ctx, std::error_code& error);
 
   // For results that several callers might bring: true for the caller that must do so. It then
   // calls set() or, if it can't, unclaim().

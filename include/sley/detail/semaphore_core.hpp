@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <system_error>
 
 namespace sley::detail {
 
@@ -30,9 +31,9 @@ class SLEY_API semaphore_core {
   void acquire() {
     if (!try_acquire()) acquire_slow(no_deadline);
   }
-  bool try_acquire_until(std::int64_t deadline_ns) {
-    return try_acquire() || acquire_slow(deadline_ns);
-  }
+  bool try_acquire_until(wait_limit limit) { return try_acquire() || acquire_slow(limit); }
+  void acquire(const context& ctx, std::error_code& error);
+  void acquire(const context& ctx);
   void release(std::ptrdiff_t n, std::ptrdiff_t limit) {
     std::ptrdiff_t seen = state_.load_relaxed();                           // the cas decides
     while ((seen & awaited) == 0 && n >= 0 && n <= limit - seen / unit) {  // ends as above
@@ -50,7 +51,7 @@ class SLEY_API semaphore_core {
     return count;
   }
   [[noreturn]] static void throw_bad_count();
-  bool acquire_slow(std::int64_t deadline_ns);
+  bool acquire_slow(wait_limit limit);
   bool take_or_mark() noexcept;
   void release_slow(std::ptrdiff_t n, std::ptrdiff_t limit);
 
