@@ -6,7 +6,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <utility>
 
 namespace sley {
@@ -19,7 +18,7 @@ namespace sley {
 template <class F>
 decltype(auto) blocking(F&& f) {
   const detail::blocking_region region;
-  return std::invoke(std::forward<F>(f));
+  return std::forward<F>(f)();
 }
 
 // One system call, announced in the same way; returns -1 and sets errno as syscall(2) does. The

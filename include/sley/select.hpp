@@ -6,7 +6,6 @@
 #include <sley/detail/config.hpp>
 #include <sley/time_span.hpp>
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -108,7 +107,7 @@ class timeout_case {
   static constexpr bool is_channel_case = false;
   timeout_case(time_span d, F f) : delay_(d), f_(std::move(f)) {}
   // What is over already is over at the same time, however long it has been.
-  std::int64_t delay_ns() const noexcept { return std::max<std::int64_t>(delay_.count(), 0); }
+  std::int64_t delay_ns() const noexcept { return delay_.count() < 0 ? 0 : delay_.count(); }
   void run(bool) { std::invoke(f_); }
 
  private:

@@ -8,7 +8,6 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <new>
 #include <type_traits>
@@ -37,7 +36,7 @@ inline constexpr timer_call timer_call_of{
       using given = std::remove_reference_t<Given>;
       ::new (to) F(std::forward<Given>(*static_cast<given*>(from)));
     },
-    [](void* self) { static_cast<void>(std::invoke(*static_cast<F*>(self))); },
+    [](void* self) { static_cast<void>((*static_cast<F*>(self))()); },
     [](void* self) noexcept { static_cast<F*>(self)->~F(); }};
 
 // What timer and ticker hold: a channel that a timer feeds, or a function that a timer starts.
@@ -112,7 +111,7 @@ template <class F>
 timer after_func(time_span d, F&& f) {
   using callable = std::decay_t<F>;
   if constexpr (alignof(callable) > alignof(std::max_align_t)) {
-    return after_func(d, [f = std::make_unique<callable>(std::forward<F>(f))] { std::invoke(*f); });
+    return after_func(d, [f = std::make_unique<callable>(std::forward<F>(f))] { (*f)(); });
   } else if constexpr (!std::is_object_v<std::remove_reference_t<F>>) {
     return after_func(d, callable(f));  // a function has no address that can be kept as void*
   } else {

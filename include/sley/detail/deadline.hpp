@@ -5,7 +5,6 @@
 #include <sley/detail/config.hpp>
 #include <sley/time_span.hpp>
 
-#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <limits>
@@ -81,7 +80,8 @@ time_span time_until(const std::chrono::time_point<Clock, Duration>& t) {
 template <class Clock, class Duration>
 std::int64_t deadline_at(const std::chrono::time_point<Clock, Duration>& t) {
   if constexpr (std::is_same_v<Clock, std::chrono::steady_clock>) {
-    return std::max<std::int64_t>(nanoseconds_of(t), 0);
+    const std::int64_t at_ns = nanoseconds_of(t);
+    return at_ns < 0 ? 0 : at_ns;
   } else {
     return deadline_in(time_until(t));
   }
