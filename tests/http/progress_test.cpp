@@ -3,9 +3,9 @@
 //
 // Each slow peer takes several times the limit for what it reads. They all read at the same time.
 #include "support/scripted_server.hpp"
+#include "support/slow_peers.hpp"
 #include "support/web.hpp"
 
-#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
@@ -16,58 +16,27 @@
 
 #include <unistd.h>
 
-using sley::http::access_record;
 using sley::http::client;
 using sley::http::request;
 using sley::http::response;
-using sley::http::server_options;
-using sley::http::websocket;
 using sley::net::tcp_stream;
+using sley_test::answer_account;
 using sley_test::bytes_of;
+using sley_test::connect_with_little_room;
 using sley_test::eventually;
 using sley_test::get;
 using sley_test::has;
-using sley_test::random_source;
+using sley_test::large_bytes;
+using sley_test::large_source;
+using sley_test::large_text;
+using sley_test::progress_limit;
+using sley_test::read_slowly;
 using sley_test::running_server;
+using sley_test::send_large_text;
+using sley_test::upgrade_fields;
 using namespace std::chrono_literals;
 
 namespace {
-
-constexpr auto limit = 1s;
-constexpr auto much_longer = 3500ms;  // than the limit, late_deadline's eighth included
-constexpr std::size_t body_bytes = 10 << 20;
-
-// Reads at an even pace, at which this number of bytes takes `much_longer`. Returns how many come
-// before the end; an error is the end as well.
-std::size_t read_slowly(const tcp_stream& s, std::size_t bytes) {
-  std::vector<std::byte> buffer(64 << 10);
-  const auto begin = std::chrono::steady_clock::now();
-  std::size_t sum = 0;
-  std::error_code error;
-  for (;;) {
-    const std::size_t n = s.read_some(buffer, error);
-    if (n == 0 || error) return sum;
-    sum += n;
-    sley::this_goroutine::sleep_until(begin + much_longer * sum / bytes);
-  }
-}
-
-tcp_stream connect_with_little_room(const std::string& address) {
-  tcp_stream s = tcp_stream::connect(address);
-  s.set_read_buffer(64 << 10);
-  return s;
-}
-
-// Of random bytes, which gzip makes no smaller.
-const std::string& large_text() {
-  static const std::string text = [] {
-    random_source random(1);
-    std::string t(body_bytes, ' ');
-    for (char& c : t) c = static_cast<char>(random());
-    return t;
-  }();
-  return text;
-}
 
 struct temporary_file {
   temporary_file() {
@@ -79,46 +48,27 @@ struct temporary_file {
   std::filesystem::path root;
 };
 
-void answer(request& in, response& out) {
-  if (in.path() == "/websocket") {
-    websocket ws = websocket::accept(in, out);
-    ws.write_binary(bytes_of(large_text()));
-    return;
-  }
-  if (in.path() == "/pieces") {
-    for (std::size_t at = 0; at < body_bytes; at += 1 << 20) {
-      out.write(std::string_view(large_text()).substr(at, 1 << 20));
-    }
-    return;
-  }
-  out.send(200, "text/plain", large_text());
-}
-
-constexpr std::string_view upgrade =
-    "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
-    "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n";
-
 }  // namespace
 
 GO_TEST(progress, a_slow_client_gets_all_of_an_answer) {
   const temporary_file files;
   sley::http::router routes;
-  routes.get("/packed", sley::http::compress()(&answer));
+  routes.get("/packed", sley::http::compress()(&send_large_text));
   routes.get("/files/{path...}", sley::http::file_server(files.root.string()));
-  routes.get("/{path...}", &answer);
-  const running_server web(routes, {.write_timeout = limit});
+  routes.get("/{path...}", &send_large_text);
+  const running_server web(routes, {.write_timeout = progress_limit});
   sley::wait_group group;
   const auto expect_all = [&](std::string_view target, std::string_view more) {
     group.go([&web, target = std::string(target), more = std::string(more)] {
       const tcp_stream s = connect_with_little_room(web.address);
       s.write_all(bytes_of(get(target, more)));
-      EXPECT_GE(read_slowly(s, body_bytes), body_bytes) << target;
+      EXPECT_GE(read_slowly(s, large_bytes), large_bytes) << target;
     });
   };
   expect_all("/whole", "Connection: close\r\n");
   expect_all("/pieces", "Connection: close\r\n");
   expect_all("/files/large", "Connection: close\r\n");
-  expect_all("/websocket", upgrade);
+  expect_all("/websocket", upgrade_fields);
   if (sley::http::has_compression()) {
     expect_all("/packed", "Connection: close\r\nAccept-Encoding: gzip\r\n");
   }
@@ -129,9 +79,9 @@ GO_TEST(progress, a_slow_server_gets_all_of_a_body) {
   sley::chan<std::size_t> received(2);
   const sley_test::scripted_server slow([=](int, const tcp_stream& s) {
     s.set_read_buffer(64 << 10);
-    received.send(read_slowly(s, body_bytes));
+    received.send(read_slowly(s, large_bytes));
   });
-  client c({.header_timeout = 100ms, .write_timeout = limit});
+  client c({.header_timeout = 100ms, .write_timeout = progress_limit});
   sley::wait_group group;
   // The server never answers: the request's own end brings the client's time-out.
   group.go([&] {
@@ -140,67 +90,19 @@ GO_TEST(progress, a_slow_server_gets_all_of_a_body) {
     EXPECT_TRUE(error);
   });
   group.go([&] {
-    std::size_t at = 0;
     std::error_code error;
-    c.post(slow.url, "", sley::http::request_body([&at](std::span<std::byte> room) {
-             const std::size_t n = std::min(room.size(), body_bytes - at);
-             std::ranges::copy(bytes_of(large_text()).subspan(at, n), room.begin());
-             at += n;
-             return n;
-           }),
-           error);
+    c.post(slow.url, "", large_source(), error);
     EXPECT_TRUE(error);
   });
-  EXPECT_GE(*received.receive(), body_bytes);
-  EXPECT_GE(*received.receive(), body_bytes);
+  EXPECT_GE(*received.receive(), large_bytes);
+  EXPECT_GE(*received.receive(), large_bytes);
   group.wait();
 }
 
 // ---- answers that are cut ----
 
-namespace {
-
-// What a server says of its answers.
-class account {
- public:
-  server_options options() {
-    server_options o;
-    o.write_timeout = 50ms;
-    o.access_log = [this](const access_record& r) {
-      const std::lock_guard guard(lock_);
-      cut_by.push_back(r.cut_by);
-      bytes.push_back(r.body_bytes);
-      lines.push_back(sley::http::to_line(r));
-    };
-    o.on_error = [this](const request* in, std::exception_ptr e) {
-      const std::lock_guard guard(lock_);
-      try {
-        std::rethrow_exception(e);
-      } catch (const std::system_error& known) {
-        reported.push_back(known.code());
-        EXPECT_NE(in, nullptr);
-      } catch (const std::exception&) {
-        reported.emplace_back();
-      }
-    };
-    return o;
-  }
-  std::size_t size() const {
-    const std::lock_guard guard(lock_);
-    return lines.size();
-  }
-
-  mutable std::mutex lock_;
-  std::vector<std::error_code> cut_by;
-  std::vector<std::uint64_t> bytes;
-  std::vector<std::string> lines;
-  std::vector<std::error_code> reported;
-};
-
-}  // namespace
-
 GO_TEST(progress, an_answer_that_the_client_does_not_read_is_cut_and_logged) {
-  account told;
+  answer_account told;
   const running_server web(
       [](request& in, response& out) {
         if (in.path() == "/ignored") {  // the handler looks away
@@ -209,17 +111,17 @@ GO_TEST(progress, an_answer_that_the_client_does_not_read_is_cut_and_logged) {
           out.write(large_text(), error);
           return;
         }
-        answer(in, out);
+        send_large_text(in, out);
       },
       told.options());
   std::size_t expected = 0;
   for (const std::string_view target : {"/whole", "/pieces", "/ignored", "/websocket"}) {
     const tcp_stream s = connect_with_little_room(web.address);
-    s.write_all(bytes_of(get(target, target == "/websocket" ? upgrade : "")));
+    s.write_all(bytes_of(get(target, target == "/websocket" ? upgrade_fields : "")));
     ++expected;
     ASSERT_TRUE(eventually([&] { return told.size() == expected; })) << target;
     EXPECT_EQ(told.cut_by.back(), std::errc::timed_out) << target;
-    EXPECT_LT(told.bytes.back(), body_bytes) << target;
+    EXPECT_LT(told.bytes.back(), large_bytes) << target;
     EXPECT_TRUE(has(told.lines.back(), " cut: ")) << told.lines.back();
     ASSERT_EQ(told.reported.size(), expected) << target;  // once each
     EXPECT_EQ(told.reported.back(), std::errc::timed_out) << target;
@@ -227,7 +129,7 @@ GO_TEST(progress, an_answer_that_the_client_does_not_read_is_cut_and_logged) {
 }
 
 GO_TEST(progress, the_log_counts_the_bytes_sent) {
-  account told;
+  answer_account told;
   const running_server web(
       [](request& in, response& out) {
         if (in.path() == "/unfinished") {

@@ -64,10 +64,26 @@ inline void echo_body(sley::http::request& in, sley::http::response& out) {
 }
 
 // Up to the end of a head.
-inline std::string read_head(const sley::net::stream& s) {
+template <class Stream>
+std::string read_head(const Stream& s) {
   std::string head;
   while (!head.ends_with("\r\n\r\n")) head += read_exactly(s, 1);
   return head;
+}
+
+// An answer of `hello`, up to its end. Empty: the connection ended before the head.
+template <class Stream>
+std::string ask_for_hello(const Stream& s) {
+  std::error_code error;
+  s.write_all(bytes_of(get("/")), error);
+  std::string answer;
+  while (!error && !answer.ends_with("hello")) {
+    char buffer[1024];
+    const std::size_t n = s.read_some(std::as_writable_bytes(std::span(buffer)), error);
+    if (n == 0) break;
+    answer.append(buffer, n);
+  }
+  return answer;
 }
 
 inline int status_of(std::string_view answer) {
@@ -90,6 +106,15 @@ inline int count_of(std::string_view text, std::string_view part) {
 
 inline bool has(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
+}
+
+// The answer that says that it is the last. Empty: the connection ended without one.
+template <class Stream>
+std::string ask_until_the_last_answer(const Stream& s) {
+  for (;;) {  // ends with the server
+    const std::string answer = ask_for_hello(s);
+    if (answer.empty() || has(answer, "Connection: close\r\n")) return answer;
+  }
 }
 
 }  // namespace sley_test

@@ -3,7 +3,7 @@
 #include "support/connections.hpp"
 #include "support/durations.hpp"
 #include "support/harness.hpp"
-#include "tls/certificates.hpp"
+#include "tls/https_server.hpp"
 
 #include <sley/https.hpp>
 #include <sley/os.hpp>
@@ -21,40 +21,15 @@ using sley::http::request;
 using sley::http::response;
 using sley::net::tls_context;
 using sley::net::tls_errc;
+using sley_test::https_server;
+using sley_test::trusting;
 using namespace std::chrono_literals;
 
 namespace {
 
-class https_server {
- public:
-  explicit https_server(sley::http::handler h, sley::time_span timeout = 10s)
-      : server(std::move(h), {.connect = sley::http::tls_acceptor(
-                                  tls_context::server(sley_test::server_options()), timeout)}) {
-    auto listener = sley::net::tcp_listener::listen("127.0.0.1:0");
-    address = listener.local().to_string();
-    url = "https://" + address + '/';
-    serving_.go([this, l = std::move(listener)]() mutable { server.serve(l); });
-  }
-  ~https_server() {
-    server.close();
-    serving_.wait();
-  }
-
-  mutable sley::http::server server;
-  std::string address;
-  std::string url;
-
- private:
-  sley::wait_group serving_;
-};
-
 void echo(request& in, response& out) {
   EXPECT_TRUE(in.is_encrypted());
   out.send(200, "text/plain", "secure " + in.body().read_all());
-}
-
-sley::http::client_options trusting() {
-  return {.connect = sley::http::tls_connector(tls_context::client(sley_test::client_options()))};
 }
 
 }  // namespace
