@@ -5,6 +5,7 @@
 
 #include <sley/net.hpp>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <string>

@@ -8,6 +8,7 @@
 
 #include <sley/http.hpp>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>

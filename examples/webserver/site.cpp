@@ -4,6 +4,7 @@
 #include <sley/sync.hpp>
 
 #include <cstdio>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>

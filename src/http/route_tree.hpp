@@ -5,6 +5,7 @@
 
 #include <sley/http/router.hpp>
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>

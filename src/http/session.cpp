@@ -7,6 +7,7 @@
 
 #include <sley/go.hpp>
 
+#include <algorithm>
 #include <mutex>
 #include <utility>
 

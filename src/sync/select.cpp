@@ -15,6 +15,7 @@
 #include "sync/chan_core.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <new>
 #include <stdexcept>
 

@@ -6,6 +6,7 @@
 #include "support/refuse.hpp"
 #include "support/use_everything.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <thread>

@@ -6,6 +6,7 @@
 #include <sley/http.hpp>
 #include <sley/http/debug.hpp>
 
+#include <algorithm>
 #include <cstdio>
 #include <functional>
 #include <memory>

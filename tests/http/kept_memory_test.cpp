@@ -4,6 +4,7 @@
 #include "support/scripted_server.hpp"
 #include "support/web.hpp"
 
+#include <algorithm>
 #include <functional>
 #include <string>
 #include <vector>
