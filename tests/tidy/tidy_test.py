@@ -252,6 +252,19 @@ class Promises(TreeCase):
             "tests/http/README.md": "| promise | test |\n|---|---|\n| it `does` | handler |\n"}))
 
 
+class Cited(TreeCase):
+    TESTS = {"tests/unit/a_test.cpp": "TEST(a, close_wakes_every_receiver) {}\n"}
+
+    def test_tests_that_there_are(self):
+        self.assertEqual([], self.run_check(tidy.check_cited_tests, {
+            **self.TESTS, "docs/a.md": "`unit_a.close_wakes_every_receiver`, `.close_wakes_every_…`,\n"
+                                       "`a.hpp`, `options::max_steps`, `run.max_procs`\n"}))
+
+    def test_tests_that_are_gone(self):
+        self.assertEqual(["docs/a.md:1", "docs/a.md:2"], self.run_check(tidy.check_cited_tests, {
+            **self.TESTS, "docs/a.md": "`unit_a.close_wakes_every_sender`\n`….close_wakes_one_…`\n"}))
+
+
 class Prose(TreeCase):
     def test_a_comment_that_hides_its_subject(self):
         self.assertEqual([f"src/io/a.cpp:{line}" for line in range(1, 6)],

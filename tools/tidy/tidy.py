@@ -442,6 +442,22 @@ def check_promised_tests(tree):
             previous = text
 
 
+# `suite.name`, `.name`, and `.beginning_…` of a name.
+CITED = re.compile(r"`[\w…]*\.((?:[a-z0-9]+_){3,}[a-z0-9]*)(…?)`")
+
+
+def check_cited_tests(tree):
+    """A test that a page names exists."""
+    known = {name for source in tree.sources if source.path.startswith("tests/")
+             for _, name in TEST.findall("\n".join(source.code))}
+    pages = [*tree.documents(), *filter(tree.exists, ["SECURITY.md", *PAGES_OF_PROMISES])]
+    for page in sorted(set(pages)):
+        for line, text in enumerate(tree.read(page).splitlines(), 1):
+            for name, more in CITED.findall(text):
+                if not any(k.startswith(name) if more else k == name for k in known):
+                    yield Finding(page, line, f"there is no test {name}{more}")
+
+
 def check_runtime_files_documented(tree):
     maps = [d for d in ("ARCHITECTURE.md", "docs/go_map.md") if tree.exists(d)]
     if not maps:
@@ -474,6 +490,7 @@ CHECKS = [
     check_tuning,
     check_test_ids,
     check_promised_tests,
+    check_cited_tests,
     check_runtime_files_documented,
 ]
 
