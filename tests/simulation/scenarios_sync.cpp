@@ -267,12 +267,12 @@ void contexts_that_expire() {
   check(ran == 1, "the function runs once");
 }
 
-// A wait of each kind, which a context ends or an event, whichever comes first. By the simulation's
-// clock each returns within 50 ms of the context's end.
+// A wait of each kind, which a context ends or an event, whichever comes first. There is no timer
+// but the context's, so a wait that the end misses never returns, which the simulation reports. How
+// late one returns tells nothing: the clock jumps to the next sleeper's time after a thousand
+// points.
 void contexts_end_waits() {
-  using std::chrono::steady_clock;
   const auto [ctx, cancel] = sley::with_timeout(sley::context::background(), 1ms);
-  const auto latest = *ctx.deadline() + 50ms;
   sley::mutex lock;
   sley::shared_mutex shared;
   sley::counting_semaphore<> units(0);
@@ -285,7 +285,6 @@ void contexts_end_waits() {
       std::error_code error;
       f(c, error);
       check(!error || error == sley::context_errc::deadline_exceeded, "it says why");
-      check(steady_clock::now() <= latest, "it returns in time");
     });
   };
   int sent = 0, received = 0, acquired = 0;
@@ -321,7 +320,7 @@ void contexts_end_waits() {
   });
   wait([&](const sley::context& c, std::error_code& e) { group.wait(c, e); });
   wait([](const sley::context& c, std::error_code& e) {
-    sley::this_goroutine::sleep_for(1h, c, e);
+    sley::this_goroutine::sleep_for(sley::time_span::max(), c, e);
   });
   wait([&](const sley::context&, std::error_code&) {
     changed.notify_one();
