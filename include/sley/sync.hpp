@@ -12,6 +12,7 @@
 #include <sley/once.hpp>
 #include <sley/rate_limiter.hpp>
 #include <sley/recursive_mutex.hpp>
+#include <sley/retry.hpp>
 #include <sley/scope.hpp>
 #include <sley/semaphore.hpp>
 #include <sley/shared_mutex.hpp>
