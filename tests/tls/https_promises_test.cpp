@@ -4,11 +4,13 @@
 #include "support/slow_peers.hpp"
 #include "support/web.hpp"
 #include "tls/https_server.hpp"
+#include "tls/pairs.hpp"
 
 #include <chrono>
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 using sley::http::client;
@@ -127,7 +129,10 @@ GO_TEST(https_promises, shutdown_answers_the_requests_under_way_and_ends_idle_co
     }
     out.send(200, "text/plain", "hello");
   });
-  const tls_stream fresh = connect_to(web);
+  // Its handshake is over on both sides: shutdown() would end one that is under way.
+  sley_test::tls_pair fresh = sley_test::connected_tls();
+  sley::wait_group serving;
+  serving.go([&] { web.server.serve(sley::http::make_connection(std::move(fresh.server))); });
   const tls_stream idle = connect_to(web);
   EXPECT_TRUE(has(ask_for_hello(idle), "hello"));
   const tls_stream busy = connect_to(web);
@@ -135,8 +140,9 @@ GO_TEST(https_promises, shutdown_answers_the_requests_under_way_and_ends_idle_co
   arrived.receive();
   ASSERT_TRUE(eventually([&] { return web.server.open_connections() == 3; }));
   EXPECT_FALSE(web.server.shutdown(in(1ms)));
-  EXPECT_EQ(read_to_end(fresh), "");
+  EXPECT_EQ(read_to_end(fresh.client), "");
   EXPECT_EQ(read_to_end(idle), "");
+  serving.wait();
   go_on.send();
   const std::string answer = read_to_end(busy);
   EXPECT_EQ(status_of(answer), 200);
@@ -190,4 +196,33 @@ GO_TEST(https_promises, close_cuts_a_connection_that_takes_nothing) {
   web.server.close();
   ASSERT_TRUE(eventually([&] { return web.server.open_connections() == 0; }));
   EXPECT_THROW(read_to_end(s), std::system_error);
+}
+
+// An answer of HTTP/1.0 has no other end than that of its connection.
+GO_TEST(https_promises, close_cuts_an_answer_without_a_length_so_that_the_client_sees_it) {
+  const sley::chan<void> arrived, go_on;
+  const https_server web([=](request&, response& out) {
+    std::error_code error;
+    out.write("hel", error);
+    out.flush(error);
+    arrived.send();
+    go_on.receive();
+    out.write("lo", error);
+  });
+  const auto begin = [&] {
+    tls_stream s = connect_to(web);
+    s.write_all(bytes_of("GET / HTTP/1.0\r\n\r\n"));
+    arrived.receive();
+    return s;
+  };
+  const tls_stream whole = begin();
+  go_on.send();
+  EXPECT_TRUE(read_to_end(whole).ends_with("\r\n\r\nhello"));
+  const tls_stream cut = begin();
+  EXPECT_FALSE(web.server.shutdown(in(1ms)));
+  web.server.close();
+  EXPECT_TRUE(read_head(cut).ends_with("\r\n\r\n"));
+  EXPECT_THROW(read_to_end(cut), std::system_error);
+  go_on.send();
+  EXPECT_TRUE(web.server.shutdown(in(10s)));
 }
