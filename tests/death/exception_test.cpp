@@ -84,10 +84,10 @@ CHILD_MAIN(throws_control_characters) {
 
 TEST(uncaught_exception, is_reported_in_one_line_with_any_message) {
   const auto child = run_child("throws_control_characters");
-  EXPECT_NE(child.err.find(R"("a\x0ab\x1b[2J": std::runtime_error: c\x0asley: fatal\x1b[1m)"),
+  EXPECT_NE(child.err.find(R"("a\nb\x1b[2J": std::runtime_error: c\nsley: fatal\x1b[1m)"),
             std::string::npos)
       << child;
-  EXPECT_NE(child.err.find(R"("a\x0ab\x1b[2J" [running]:)"), std::string::npos) << child;
+  EXPECT_NE(child.err.find(R"("a\nb\x1b[2J" [running]:)"), std::string::npos) << child;
   // What std::terminate prints is the C++ library's.
   const std::string ours = child.err.substr(0, child.err.find("terminate called"));
   EXPECT_EQ(ours.find('\x1b'), std::string::npos) << child;
