@@ -4,7 +4,7 @@
 #include "runtime/entry/enter.hpp"
 #include "runtime/state/wait_reason.hpp"
 #include "sync/timed_waiter.hpp"
-#include "sync/wait_ender.hpp"
+#include "sync/wait_with_context.hpp"
 
 #include <stdexcept>
 
@@ -24,7 +24,7 @@ void condition::notify_all() noexcept {
   rt::leave(m);
 }
 
-std::error_code condition::error_of(const context& ctx) noexcept { return ctx.error(); }
+std::error_code condition::error_of(const context& ctx) noexcept { return sync::error_of(ctx); }
 
 bool condition::wait_with(const context& ctx, std::error_code& error, const void* mutex,
                           bool (*unlock)(void*) noexcept, void* lock) {

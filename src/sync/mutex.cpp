@@ -12,7 +12,7 @@
 #include "sync/misuse.hpp"
 #include "sync/spinning.hpp"
 #include "sync/timed_waiter.hpp"
-#include "sync/wait_ender.hpp"
+#include "sync/wait_with_context.hpp"
 
 #include <new>
 #include <optional>
@@ -35,7 +35,7 @@ struct mutex::attempt {
 enum class mutex::outcome { again, has_it, too_late };
 
 void mutex::lock(const context& ctx, std::error_code& error) {
-  error = ctx.error();
+  error = sync::error_of(ctx);
   if (error || try_lock()) return;
   sync::wait_with(ctx, error, [this](detail::wait_limit limit) { return lock_slow(limit); });
 }

@@ -4,7 +4,7 @@
 #include "runtime/entry/enter.hpp"
 #include "runtime/state/wait_reason.hpp"
 #include "sync/timed_waiter.hpp"
-#include "sync/wait_ender.hpp"
+#include "sync/wait_with_context.hpp"
 
 namespace sley::detail {
 
@@ -29,7 +29,7 @@ void one_shot::wait() {
 }
 
 void one_shot::wait(const context& ctx, std::error_code& error) {
-  error = ctx.error();
+  error = sync::error_of(ctx);
   if (error || is_set()) return;
   sync::wait_with(ctx, error, [this](wait_limit limit) { return wait_until(limit); });
 }

@@ -4,7 +4,7 @@
 #include "base/check.hpp"
 #include "sync/caller.hpp"
 #include "sync/misuse.hpp"
-#include "sync/wait_ender.hpp"
+#include "sync/wait_with_context.hpp"
 
 namespace sley {
 
@@ -25,7 +25,7 @@ void recursive_mutex::lock() {
 
 void recursive_mutex::lock(const context& ctx, std::error_code& error) {
   const void* me = sync::caller();
-  error = ctx.error();
+  error = sync::error_of(ctx);
   if (error) return;
   if (!is_mine(me)) {
     mutex_.lock(ctx, error);

@@ -4,7 +4,7 @@
 #include "runtime/entry/enter.hpp"
 #include "runtime/state/wait_reason.hpp"
 #include "sync/timed_waiter.hpp"
-#include "sync/wait_ender.hpp"
+#include "sync/wait_with_context.hpp"
 
 #include <stdexcept>
 
@@ -15,7 +15,7 @@ void semaphore_core::throw_bad_count() {
 }
 
 void semaphore_core::acquire(const context& ctx, std::error_code& error) {
-  error = ctx.error();
+  error = sync::error_of(ctx);
   if (error || try_acquire()) return;
   sync::wait_with(ctx, error, [this](wait_limit limit) { return acquire_slow(limit); });
 }

@@ -17,7 +17,7 @@
 #include "runtime/state/wait_reason.hpp"
 #include "sync/misuse.hpp"
 #include "sync/timed_waiter.hpp"
-#include "sync/wait_ender.hpp"
+#include "sync/wait_with_context.hpp"
 
 namespace sley {
 
@@ -150,7 +150,7 @@ void shared_mutex::count_out() noexcept {
 }
 
 void shared_mutex::lock_shared(const context& ctx, std::error_code& error) {
-  error = ctx.error();
+  error = sync::error_of(ctx);
   if (error || try_lock_shared()) return;
   sync::wait_with(ctx, error, [this](detail::wait_limit limit) { return lock_shared_slow(limit); });
 }
@@ -194,7 +194,7 @@ bool shared_mutex::count_in_or_mark() noexcept {
 // ---- writers ----
 
 void shared_mutex::lock(const context& ctx, std::error_code& error) {
-  error = ctx.error();
+  error = sync::error_of(ctx);
   if (error || try_lock()) return;
   sync::wait_with(ctx, error, [this](detail::wait_limit limit) { return lock_within(limit); });
 }

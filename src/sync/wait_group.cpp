@@ -5,7 +5,7 @@
 #include "runtime/entry/enter.hpp"
 #include "runtime/state/wait_reason.hpp"
 #include "sync/timed_waiter.hpp"
-#include "sync/wait_ender.hpp"
+#include "sync/wait_with_context.hpp"
 
 #include <cstdint>
 #include <stdexcept>
@@ -79,7 +79,7 @@ bool wait_group::count_in() noexcept {
 }
 
 void wait_group::wait(const context& ctx, std::error_code& error) {
-  error = ctx.error();
+  error = sync::error_of(ctx);
   if (error || is_done()) return;
   sync::wait_with(ctx, error, [this](detail::wait_limit limit) { return wait_within(limit); });
 }
