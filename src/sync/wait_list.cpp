@@ -196,7 +196,7 @@ void timed_waiter::commit(rt::goroutine* g, void* arg) noexcept {
 }
 
 void timed_waiter::leave_line() noexcept {
-  if (claim_.claim_by_timer() == wake_claim::result::lost && !claim_.has_timed_out()) return;
+  if (claim_.claim_by_timer() == wake_claim::result::lost && claim_.is_chosen()) return;
   detail::lock_guard guard(list_->guard());
   list_->remove(&node_);
 }

@@ -20,7 +20,9 @@ namespace sley::sync {
 //   SL-2  Some wakers may come before the goroutine is parked: a timer, the end of a context, and a
 //         notifier of a condition variable. Such a waker only claims. The goroutine, which turns
 //         `arriving` into `parked` once its context is saved, finds the claim and goes on by
-//         itself. cas_acq_rel on both sides.
+//         itself. cas_acq_rel on both sides. A goroutine that does not park after all asks whether
+//         it was chosen: the waker's look at its waiter, before its cas_acq_rel <-> load_acquire in
+//         is_chosen.
 class wake_claim {
  public:
   // The goroutine will be parked before any waker can see it.
@@ -47,6 +49,8 @@ class wake_claim {
   // A waker at a wait_list.
   result claim_by_waker() noexcept { return claim_early(claimed); }
 
+  // For the goroutine, without commit(): a waker has claimed it, and looks at its waiter no more.
+  bool is_chosen() const noexcept { return state_.load_acquire("SL-2") == claimed; }
   // For the goroutine, once it goes on: the timer has claimed it.
   bool has_timed_out() const noexcept {
     return state_.load_relaxed() == timed_out;  // SL-2 has ordered it, or the way it was woken

@@ -148,18 +148,69 @@ struct timer_races_with_commit : claim_suite<timer_races_with_commit, 3> {
   }
 };
 
+// A condition variable's waiter is in line, and does not park after all. Its waker looks at it
+// before it claims it, and then no more; so the frame may go.
+struct a_waiter_leaves_the_line : model::locking_suite<a_waiter_leaves_the_line, 2> {
+  static constexpr const char* name = "a_waiter_leaves_the_line";
+  static constexpr int bound = 4;
+
+  struct waiter {
+    wake_claim claim;
+    detail::plain<int> links;
+  };
+  detail::lock line;
+  detail::plain<waiter*> first;  // [lock: line]
+  waiter* w = nullptr;
+
+  void before() {
+    w = model::make<waiter>();
+    w->claim.start_arriving();
+    w->links.set(1);
+    first.set(w);
+  }
+
+  void thread(unsigned index) {
+    if (index == 0) {
+      leave_line();
+    } else {
+      wake();
+    }
+  }
+
+  void leave_line() {
+    if (w->claim.claim_by_timer() != wake_claim::result::lost || !w->claim.is_chosen()) {
+      line.acquire();
+      first.set(nullptr);
+      line.release();
+    }
+    w->links.set(0);  // the frame is used for something else
+    model::destroy(w);
+  }
+
+  void wake() {
+    line.acquire();
+    if (waiter* chosen = first.get()) {
+      RL_ASSERT(chosen->links.get() == 1);
+      if (chosen->claim.claim_by_waker() != wake_claim::result::lost) first.set(nullptr);
+    }
+    line.release();
+  }
+};
+
 }  // namespace
 
 int main(int argc, char** argv) {
   return model::model("wake_claim",
                       {model::scenario_of<two_channels_wake_once>(),
-                       model::scenario_of<timer_races_with_commit>()},
+                       model::scenario_of<timer_races_with_commit>(),
+                       model::scenario_of<a_waiter_leaves_the_line>()},
                       {{"leave the queues"},
                        {"disarm the timer", timer_races_with_commit::name},
                        {"SL-2", timer_races_with_commit::name},
                        {"SL-2@commit", timer_races_with_commit::name},
                        {"SL-2@commit.release", timer_races_with_commit::name},
                        {"SL-2@claim_early", timer_races_with_commit::name},
-                       {"SL-2@claim_early.acquire", timer_races_with_commit::name}})
+                       {"SL-2@claim_early.acquire", timer_races_with_commit::name},
+                       {"SL-2@is_chosen", a_waiter_leaves_the_line::name}})
       .run(argc, argv);
 }
