@@ -42,15 +42,22 @@ function(sley_precompile target group)
   endif()
 endfunction()
 
-# sley_add_example(name sources...)   a program against the public interface, at examples/<name>
+# sley_add_example(name sources... [LIBRARY library])   a program against the public interface, at
+# examples/<name>, linked with sley::sley unless another library is named
 function(sley_add_example name)
-  add_executable(example_${name} ${ARGN})
+  cmake_parse_arguments(PARSE_ARGV 1 example "" "LIBRARY" "")
+  if(NOT example_LIBRARY)
+    set(example_LIBRARY sley::sley)
+  endif()
+  add_executable(example_${name} ${example_UNPARSED_ARGUMENTS})
   set_target_properties(example_${name} PROPERTIES
     OUTPUT_NAME ${name}
     RUNTIME_OUTPUT_DIRECTORY "${sley_BINARY_DIR}/examples")
-  target_link_libraries(example_${name} PRIVATE sley::sley)
+  target_link_libraries(example_${name} PRIVATE ${example_LIBRARY})
   sley_own_code(example_${name})
-  sley_precompile(example_${name} programs <sley/sley.hpp>)
+  if(example_LIBRARY STREQUAL "sley::sley")  # the others have other flags
+    sley_precompile(example_${name} programs <sley/sley.hpp>)
+  endif()
 endfunction()
 
 # sley_add_bench(name sources...)   a benchmark program, at bench/<name>

@@ -7,7 +7,7 @@ usage: shape_test.py EXAMPLES_FOLDER NAME...     the NAMEs are those that CMake 
 import pathlib
 import sys
 
-MAX_LINES = 120
+MAX_LINES = 99
 HERE = pathlib.Path(__file__).parent
 
 
@@ -21,8 +21,8 @@ def complaints(folder, names):
             yield f"{path}: {len(lines)} lines, at most {MAX_LINES} are wanted"
         if not lines or not lines[0].startswith("// "):
             yield f"{path}: does not begin with a comment that says what it shows"
-        if not (HERE / f"{name}.expected").exists():
-            yield f"{path}: has no {name}.expected"
+        if not any((HERE / f"{name}{end}").exists() for end in (".expected", "_test.py")):
+            yield f"{path}: has no {name}.expected and no {name}_test.py"
 
 
 def main():
