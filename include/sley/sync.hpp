@@ -10,6 +10,7 @@
 #include <sley/mutex.hpp>
 #include <sley/object_pool.hpp>
 #include <sley/once.hpp>
+#include <sley/pool.hpp>
 #include <sley/rate_limiter.hpp>
 #include <sley/recursive_mutex.hpp>
 #include <sley/retry.hpp>

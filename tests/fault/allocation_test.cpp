@@ -278,6 +278,11 @@ GO_TEST(allocation_failures, of_memory_that_goroutines_share) {
   expect_survives_each_failure([] {
     sley::object_pool<std::string> pool([] { return std::make_unique<std::string>(long_text); });
     EXPECT_EQ(*pool.get(), long_text);
+    sley::pool<std::string> bounded(
+        {.make = [](const context&) { return std::string(long_text); }, .idle_time = 1h});
+    EXPECT_EQ(*bounded.acquire(), long_text);
+    EXPECT_EQ(*bounded.acquire(), long_text);
+    EXPECT_EQ(bounded.in_use(), 0U);
     sley::single_flight<std::string, std::string> flights;
     EXPECT_EQ(flights.do_(long_text, [] { return std::string(long_text); }), long_text);
     sley::goroutine_local<std::string> local([] { return std::string(long_text); });

@@ -450,6 +450,19 @@ CALLS(set_max_procs, "runtime::set_max_procs(int n)") {
   EXPECT_LE(sley::runtime::max_procs(), 256);
   sley::runtime::set_max_procs(before);
 }
+CALLS(pool, "pool::pool(pool_options<T> options)") {
+  sley::pool_options<std::string> options;
+  const std::string_view made = x.text("made");
+  if (x.pick<bool>({true, false})) {
+    options.make = [made](const sley::context&) { return std::string(made); };
+  }
+  options.max = x.number<std::size_t>(2);
+  options.max_idle = x.number<std::size_t>(1);
+  options.idle_time = x.duration(1ms);
+  sley::pool<std::string> pool(std::move(options));
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(*pool.acquire(), made);
+  pool.close();
+}
 CALLS(set_max_threads, "runtime::set_max_threads(int n)") {
   const int n = x.number(10'000);
   if (n == 1) return;  // more are in use, which ends the process
