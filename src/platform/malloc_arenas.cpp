@@ -20,6 +20,10 @@ bool has_arena_setting(std::string_view tunables) noexcept {
   return false;
 }
 
+std::uint32_t malloc_arenas_for(std::uint32_t cpus) noexcept {
+  return std::max<std::uint32_t>(4, 2 * std::min(cpus, UINT32_MAX / 2));
+}
+
 namespace {
 
 // As glibc reads them: not at all in a program that runs with others' rights.

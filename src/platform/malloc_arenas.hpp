@@ -13,6 +13,11 @@
 
 namespace sley::platform {
 
+// The number of arenas for a process that may use this many CPUs: two for each, at least four. One
+// for each is too few, because a goroutine that was preempted inside malloc holds its arena's lock
+// until it runs again, and a thread that waits for that lock loses its processor.
+std::uint32_t malloc_arenas_for(std::uint32_t cpus) noexcept;
+
 // From now on malloc makes a new arena only while it has fewer than this, at least 1; then threads
 // share arenas. Holds for the whole process. It changes nothing if the environment has a setting of
 // its own (MALLOC_ARENA_MAX, MALLOC_ARENA_TEST, or one of glibc.malloc.arena_... in

@@ -1,9 +1,10 @@
-// malloc of glibc has as many arenas as the process may use CPUs, however many threads its
-// goroutines have, unless the environment or the program has another number. The arenas are counted
-// in processes of their own while many threads allocate at the same time.
+// malloc of glibc has two arenas for each CPU that the process may use and at least four, however
+// many threads its goroutines have, unless the environment or the program has another number. The
+// arenas are counted in processes of their own while many threads allocate at the same time.
 #include "support/child.hpp"
 #include "support/harness.hpp"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <latch>
@@ -80,22 +81,21 @@ class malloc_arenas : public testing::Test {
  protected:
   void SetUp() override {
     if (sley_test::under_sanitizer) GTEST_SKIP() << "has an allocator of its own";
-    if (automatic_ + 3 > threads) GTEST_SKIP() << "needs more threads than there are CPUs";
+    if (default_ + 3 > threads) GTEST_SKIP() << "needs more threads than arenas";
   }
-  const int automatic_ = automatic_procs();
+  const int default_ = std::max(4, 2 * automatic_procs());
 };
 
-TEST_F(malloc_arenas, are_as_many_as_cpus) {
-  expect_arenas("prints_its_arenas", {}, automatic_);
+TEST_F(malloc_arenas, are_two_for_each_cpu_and_at_least_four) {
+  expect_arenas("prints_its_arenas", {}, default_);
   for (const char* procs : {"1", "3", "64"}) {
-    expect_arenas("prints_its_arenas", {{"SLEY_MAXPROCS", procs}}, automatic_);
+    expect_arenas("prints_its_arenas", {{"SLEY_MAXPROCS", procs}}, default_);
   }
-  expect_arenas("prints_its_arenas", {{"GLIBC_TUNABLES", "glibc.malloc.tcache_count=3"}},
-                automatic_);
+  expect_arenas("prints_its_arenas", {{"GLIBC_TUNABLES", "glibc.malloc.tcache_count=3"}}, default_);
 }
 
 TEST_F(malloc_arenas, are_as_many_as_the_environment_says) {
-  for (const int count : {1, automatic_ + 3}) {
+  for (const int count : {1, default_ + 3}) {
     const std::string n = std::to_string(count);
     expect_arenas("prints_its_arenas", {{"MALLOC_ARENA_MAX", n}}, count);
     expect_arenas("prints_its_arenas", {{"GLIBC_TUNABLES", "glibc.malloc.arena_max=" + n}}, count);
@@ -106,7 +106,7 @@ TEST_F(malloc_arenas, are_as_many_as_the_environment_says) {
 }
 
 TEST_F(malloc_arenas, are_as_many_as_the_program_says) {
-  for (const int count : {1, automatic_ + 3}) {
+  for (const int count : {1, default_ + 3}) {
     expect_arenas("chooses_its_arenas", {{"SLEY_TEST_ARENAS", std::to_string(count)}}, count);
   }
 }

@@ -95,8 +95,8 @@ void boot() noexcept {
   sched.main.stack_bytes = main_stack_bytes(sched.stacks.default_bytes());
   sched.goroutine_main = &goroutine_main;
   const procs_setting procs = procs_option();
-  // As many as threads can allocate at the same time, among them threads that are not sley's.
-  platform::limit_malloc_arenas(procs.automatic);
+  // Of the CPUs, not of the processors, because threads that are not sley's allocate as well.
+  platform::limit_malloc_arenas(platform::malloc_arenas_for(procs.automatic));
   make_processors(procs);
   platform::set_uncaught_hooks(&report_uncaught_exception, &end_unless_caught);
   platform::install_fault_handler(&report_stack_overflow);

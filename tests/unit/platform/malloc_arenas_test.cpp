@@ -1,10 +1,14 @@
 // Aim: a setting of arenas is found in GLIBC_TUNABLES wherever it stands, and nothing else is taken
-// for one. What the limit does is tested by conformance/malloc_arenas_test.cpp.
+// for one; the number of arenas is right for every number of CPUs. What the limit does is tested by
+// conformance/malloc_arenas_test.cpp.
 #include "platform/malloc_arenas.hpp"
+
+#include <cstdint>
 
 #include <gtest/gtest.h>
 
 using sley::platform::has_arena_setting;
+using sley::platform::malloc_arenas_for;
 
 namespace {
 
@@ -22,6 +26,14 @@ TEST(malloc_arenas, other_settings_are_none_of_arenas) {
   EXPECT_FALSE(has_arena_setting("glibc.malloc.tcache_count=0:glibc.malloc.perturb=1"));
   EXPECT_FALSE(has_arena_setting("glibc.rtld.nns=glibc.malloc.arena_max=2"));
   EXPECT_FALSE(has_arena_setting("xglibc.malloc.arena_max=2"));
+}
+
+TEST(malloc_arenas, are_two_for_each_cpu_and_at_least_four) {
+  EXPECT_EQ(malloc_arenas_for(0), 4u);
+  EXPECT_EQ(malloc_arenas_for(1), 4u);
+  EXPECT_EQ(malloc_arenas_for(2), 4u);
+  EXPECT_EQ(malloc_arenas_for(3), 6u);
+  EXPECT_EQ(malloc_arenas_for(UINT32_MAX), UINT32_MAX - 1);
 }
 
 }  // namespace
