@@ -156,7 +156,7 @@ pick find_runnable(machine* m) noexcept {
       if (goroutine* g = poll_now(m)) return {g, false};
       if (goroutine* g = search(m, ran_timers)) return {g, false};
     }
-    if (ran_timers || look_on(m) || settle(give_up_p(m), m)) continue;
+    if (ran_timers || settle(give_up_p(m), m)) continue;
     if (!sleep_until_needed(m)) return {nullptr, false};
     begin_slice(m->p);  // the slice of the processor's last holder does not count for this one
   }

@@ -28,10 +28,6 @@ namespace sley::rt {
 
 namespace {
 
-// A machine that has nothing to run while events are frequent polls this many more times before it
-// gives its processor up. That takes 10 us, about the price of sleeping and being woken.
-constexpr int further_looks = 16;
-constexpr int pauses_between_looks = 20;
 constexpr std::int64_t shortest_doze_ns = 50'000;
 constexpr std::int64_t longest_doze_ns = 800'000;  // an event is noticed at most this late
 
@@ -57,47 +53,16 @@ goroutine_list sleep_as_poller() noexcept {
   return woken;
 }
 
-// Polls on a machine that has nothing to run.
-goroutine_list find_events(machine* m) noexcept {
-  if (!is_anything_watched()) return {};
-  goroutine_list woken = look_at_sets(m);
-  if (woken.is_empty()) return woken;
-  ++m->luck.own;
-  sched.poller.finds.add_relaxed(1);
-  return woken;
-}
-
 }  // namespace
 
 // Flat, because it returns after a system call: platform/system_call.hpp.
 [[gnu::flatten]] goroutine* poll_now(machine* m) noexcept {
-  goroutine_list woken = find_events(m);
-  return woken.is_empty() ? nullptr : ready_all_to_run_first(std::move(woken));
-}
-
-namespace {
-
-// Are more events likely? True if events were found since the last call while goroutines run on
-// other processors.
-bool are_events_likely(machine* m) noexcept {
-  const std::uint32_t finds = sched.poller.finds.load_relaxed();
-  if (std::exchange(m->luck.seen, finds) == finds || !is_anything_watched()) return false;
-  return sched.gate.idle() + 1 < sched.procs.read();
-}
-
-}  // namespace
-
-bool look_on(machine* m) noexcept {
-  if (!m->is_searching || !are_events_likely(m)) return false;
-  for (int looks = 0; looks < further_looks; ++looks) {
-    for (int i = 0; i < pauses_between_looks; ++i) detail::cpu_relax();
-    if (m->border.attention() != 0 || is_anything_queued()) return true;
-    if (goroutine_list woken = find_events(m); !woken.is_empty()) {
-      ready_all(std::move(woken));
-      return true;
-    }
-  }
-  return false;
+  if (!is_anything_watched()) return nullptr;
+  goroutine_list woken = look_at_sets(m);
+  if (woken.is_empty()) return nullptr;
+  ++m->luck.own;
+  sched.poller.finds.add_relaxed(1);
+  return ready_all_to_run_first(std::move(woken));
 }
 
 namespace {

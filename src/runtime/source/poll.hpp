@@ -13,8 +13,5 @@ namespace sley::rt {
 [[nodiscard]] bool sleep_until_needed(machine* m) noexcept;
 // Polls without waiting. Returns a goroutine to run next, or null. [inside]
 goroutine* poll_now(machine* m) noexcept;
-// A searching machine that found nothing polls a little longer if events are likely. True: there
-// may be something to run now. [inside]
-bool look_on(machine* m) noexcept;
 
 }  // namespace sley::rt

@@ -42,7 +42,6 @@ struct detached_mark {
 // Looks without waiting that found events; see source/poll.cpp. [owner]
 struct event_luck {
   std::uint32_t own = 0;     // this machine's part of sched.poller.finds
-  std::uint32_t seen = 0;    // sched.poller.finds when it last ran out of work
   std::uint32_t others = 0;  // the others' part when it last gave its processor up
 };
 
