@@ -106,6 +106,11 @@ class SLEY_API pool_core : public std::enable_shared_from_this<pool_core> {
 // database/sql.DB, which has such a pool inside.
 template <class T>
 class pool {
+  struct object final : detail::pooled {
+    object(const std::function<T(const context&)>& make, const context& ctx) : value(make(ctx)) {}
+    T value;
+  };
+
  public:
   // The right to use one object. Its end gives the object back. Move-only, for one goroutine at a
   // time.
@@ -142,7 +147,7 @@ class pool {
     explicit handle(std::shared_ptr<detail::pool_core> core) noexcept : core_(std::move(core)) {}
 
     std::shared_ptr<detail::pool_core> core_;  // null: it holds no place
-    std::unique_ptr<typename pool::object> object_;
+    std::unique_ptr<object> object_;
   };
 
   // std::invalid_argument: `make` is empty, or `max` is 0.
@@ -193,11 +198,6 @@ class pool {
   std::size_t idle() const { return core_->idle(); }
 
  private:
-  struct object final : detail::pooled {
-    object(const std::function<T(const context&)>& make, const context& ctx) : value(make(ctx)) {}
-    T value;
-  };
-
   const std::function<T(const context&)> make_;
   const std::function<bool(T&)> check_;
   std::shared_ptr<detail::pool_core> core_;
