@@ -10,6 +10,7 @@
 // Errors, threads and lifetimes are as in <sley/net.hpp>.
 #pragma once
 
+#include <sley/context.hpp>
 #include <sley/detail/config.hpp>
 #include <sley/detail/descriptor.hpp>
 #include <sley/time.hpp>
@@ -36,8 +37,8 @@ SLEY_API std::uint64_t copy(const byte_stream& from, const byte_stream& to, std:
                             std::error_code& error) noexcept;
 }  // namespace net
 
-// What can be waited for, with its deadlines and its end: a stream, a file, a socket of datagrams,
-// a listener or a poll_fd.
+// Anything that can be waited for, with its deadlines, its context and its end: a stream, a file, a
+// socket of datagrams, a listener or a poll_fd.
 class SLEY_API io_object {
  public:
   // Operations that are not done at that time fail, also operations under way; time_point::max():
@@ -45,6 +46,14 @@ class SLEY_API io_object {
   void set_deadline(instant when) const;
   void set_read_deadline(instant when) const;
   void set_write_deadline(instant when) const;
+
+  // Binds a context. From its end on all operations fail with its error, those under way too, and
+  // no deadline that is set later changes that. There is one at a time: the next takes its place,
+  // ended or not, and context::background() takes it away. close() takes it away as well; moving
+  // the object moves it. The object holds the context until then. Bytes that came before the end
+  // can be read once another is bound. A call on a regular file that is under way goes on. Throws
+  // std::bad_alloc, and then none is bound.
+  void set_context(const context& ctx) const;
 
   // Wakes all callers that use it, waits for them to let go, and closes. Once; then it does
   // nothing.
@@ -79,7 +88,9 @@ class SLEY_API io_object {
 template <class T>
 concept io_buffers = std::convertible_to<const T&, std::span<const iovec>>;
 
-// Bytes that come and go.
+// Bytes that come and go. With a context an operation is given up when that ends, with its error;
+// it looks at the context first. A read has read nothing then: the bytes wait for the next one. A
+// write returns how many bytes were written.
 class SLEY_API byte_stream : public io_object {
  public:
   // Parks until there are bytes. Reads at least one, at most as many as there is room for; fills
@@ -89,11 +100,23 @@ class SLEY_API byte_stream : public io_object {
     return detail::throwing("sley: read", [&](std::error_code& e) { return read_some(buffer, e); });
   }
   std::size_t read_some(std::span<std::byte> buffer, std::error_code& error) const noexcept;
+  std::size_t read_some(std::span<std::byte> buffer, const context& ctx) const {
+    return detail::throwing("sley: read",
+                            [&](std::error_code& e) { return read_some(buffer, ctx, e); });
+  }
+  std::size_t read_some(std::span<std::byte> buffer, const context& ctx,
+                        std::error_code& error) const noexcept;
   std::size_t read_some(const io_buffers auto& buffers) const {
     return detail::throwing("sley: read",
                             [&](std::error_code& e) { return read_some(buffers, e); });
   }
   std::size_t read_some(std::span<const iovec> buffers, std::error_code& error) const noexcept;
+  std::size_t read_some(const io_buffers auto& buffers, const context& ctx) const {
+    return detail::throwing("sley: read",
+                            [&](std::error_code& e) { return read_some(buffers, ctx, e); });
+  }
+  std::size_t read_some(std::span<const iovec> buffers, const context& ctx,
+                        std::error_code& error) const noexcept;
 
   // Parks until there is room. Writes at least one byte, if there are any, of buffers as above.
   std::size_t write_some(std::span<const std::byte> bytes) const {
@@ -101,16 +124,35 @@ class SLEY_API byte_stream : public io_object {
                             [&](std::error_code& e) { return write_some(bytes, e); });
   }
   std::size_t write_some(std::span<const std::byte> bytes, std::error_code& error) const noexcept;
+  std::size_t write_some(std::span<const std::byte> bytes, const context& ctx) const {
+    return detail::throwing("sley: write",
+                            [&](std::error_code& e) { return write_some(bytes, ctx, e); });
+  }
+  std::size_t write_some(std::span<const std::byte> bytes, const context& ctx,
+                         std::error_code& error) const noexcept;
   std::size_t write_some(const io_buffers auto& buffers) const {
     return detail::throwing("sley: write",
                             [&](std::error_code& e) { return write_some(buffers, e); });
   }
   std::size_t write_some(std::span<const iovec> buffers, std::error_code& error) const noexcept;
+  std::size_t write_some(const io_buffers auto& buffers, const context& ctx) const {
+    return detail::throwing("sley: write",
+                            [&](std::error_code& e) { return write_some(buffers, ctx, e); });
+  }
+  std::size_t write_some(std::span<const iovec> buffers, const context& ctx,
+                         std::error_code& error) const noexcept;
   std::size_t write_some(std::string_view text) const {
     return write_some(std::as_bytes(std::span(text)));
   }
   std::size_t write_some(std::string_view text, std::error_code& error) const noexcept {
     return write_some(std::as_bytes(std::span(text)), error);
+  }
+  std::size_t write_some(std::string_view text, const context& ctx) const {
+    return write_some(std::as_bytes(std::span(text)), ctx);
+  }
+  std::size_t write_some(std::string_view text, const context& ctx,
+                         std::error_code& error) const noexcept {
+    return write_some(std::as_bytes(std::span(text)), ctx, error);
   }
 
   // Writes all; no other caller's bytes come in between. Returns how many were written.
@@ -118,13 +160,30 @@ class SLEY_API byte_stream : public io_object {
     detail::throwing("sley: write", [&](std::error_code& e) { write_all(bytes, e); });
   }
   std::size_t write_all(std::span<const std::byte> bytes, std::error_code& error) const noexcept;
+  void write_all(std::span<const std::byte> bytes, const context& ctx) const {
+    detail::throwing("sley: write", [&](std::error_code& e) { write_all(bytes, ctx, e); });
+  }
+  std::size_t write_all(std::span<const std::byte> bytes, const context& ctx,
+                        std::error_code& error) const noexcept;
   void write_all(const io_buffers auto& buffers) const {
     detail::throwing("sley: write", [&](std::error_code& e) { return write_all(buffers, e); });
   }
   std::size_t write_all(std::span<const iovec> buffers, std::error_code& error) const noexcept;
+  void write_all(const io_buffers auto& buffers, const context& ctx) const {
+    detail::throwing("sley: write", [&](std::error_code& e) { return write_all(buffers, ctx, e); });
+  }
+  std::size_t write_all(std::span<const iovec> buffers, const context& ctx,
+                        std::error_code& error) const noexcept;
   void write_all(std::string_view text) const { write_all(std::as_bytes(std::span(text))); }
   std::size_t write_all(std::string_view text, std::error_code& error) const noexcept {
     return write_all(std::as_bytes(std::span(text)), error);
+  }
+  void write_all(std::string_view text, const context& ctx) const {
+    write_all(std::as_bytes(std::span(text)), ctx);
+  }
+  std::size_t write_all(std::string_view text, const context& ctx,
+                        std::error_code& error) const noexcept {
+    return write_all(std::as_bytes(std::span(text)), ctx, error);
   }
 
  protected:

@@ -11,8 +11,9 @@
 // may call everything here at any time. A function here parks only while another caller ends the
 // same tree.
 //
-// Sleeping, channels, the locks and counts of <sley/sync.hpp>, futures, name lookup, connecting,
-// poll_fd, processes and HTTP clients can be given a context to wait with. There are two forms:
+// Sleeping, channels, the locks and counts of <sley/sync.hpp>, futures, name lookup, connecting and
+// accepting, streams, datagrams, poll_fd, processes and HTTP clients can be given a context to wait
+// with. There are two forms:
 // `f(..., ctx)` throws std::system_error with the context's error, which tells a cancellation from
 // a deadline, and `f(..., ctx, error)` sets it. Each looks at the context first: once it has ended,
 // the function does nothing and reports the context's error, even if its work could have been done
@@ -168,6 +169,11 @@ namespace detail {
 SLEY_API context with_erased_value(const context& parent, std::string_view key,
                                    const std::type_info& type, std::shared_ptr<const void> value);
 SLEY_API context_callback call_after(const context& ctx, std::function<void()> f);
+// The same, and the call that ends the context calls f itself, before it returns. f throws nothing,
+// and is short: others wait for it.
+SLEY_API context_callback call_at_end(const context& ctx, std::function<void()> f);
+// False for the background, and for what is made from it with values alone.
+SLEY_API bool can_end(const context& ctx) noexcept;
 }  // namespace detail
 
 // Has one more value, which is constant and must be safe to read from several threads.

@@ -6,6 +6,7 @@
 //   std::errc::invalid_argument    a name, a path or an address has a zero byte inside
 //   std::errc::timed_out           a deadline passed; it fails all operations until it is set anew
 //   std::errc::operation_canceled  the object was closed, also while the operation waited
+//   context_errc                   the context of the operation, or of the object, has ended
 //   std::errc::bad_file_descriptor the object was never open
 //
 // Any thread and goroutine may use an object, any number at a time: reads take their turns, and so
@@ -87,11 +88,17 @@ SLEY_API int set_max_lookups(int n);
 // What all connected streams can do.
 class SLEY_API stream : public byte_stream {
  public:
-  // Fills the buffer. The end of the stream before that is std::errc::connection_aborted.
+  // Fills the buffer. The end of the stream before that is std::errc::connection_aborted. Returns
+  // how many bytes were read, after an error too.
   void read_exactly(std::span<std::byte> buffer) const {
     detail::throwing("sley: read", [&](std::error_code& e) { read_exactly(buffer, e); });
   }
   std::size_t read_exactly(std::span<std::byte> buffer, std::error_code& error) const noexcept;
+  void read_exactly(std::span<std::byte> buffer, const context& ctx) const {
+    detail::throwing("sley: read", [&](std::error_code& e) { read_exactly(buffer, ctx, e); });
+  }
+  std::size_t read_exactly(std::span<std::byte> buffer, const context& ctx,
+                           std::error_code& error) const noexcept;
 
   // Writes `count` bytes of a regular file from `offset` on, fewer if the file ends before. No
   // other writer's bytes come in between. By sendfile(2): without a way through the memory of the
@@ -191,7 +198,7 @@ struct listen_options {
   bool reuse_port = false;  // several listeners share the port: SO_REUSEPORT of socket(7)
 };
 
-// What both listeners can do. Their deadline is that of accept().
+// What both listeners can do. accept() is what their deadline and their context end.
 class SLEY_API listener : public io_object {
  public:
   endpoint local() const;  // throws std::system_error
@@ -201,7 +208,7 @@ class SLEY_API listener : public io_object {
   listener() noexcept = default;
   listener(detail::descriptor descriptor, bool accepts_tcp) noexcept
       : io_object(std::move(descriptor)), accepts_tcp_(accepts_tcp) {}
-  detail::descriptor accept_next(std::error_code& error) const;
+  detail::descriptor accept_next(const context& ctx, std::error_code& error) const;
 
  private:
   bool accepts_tcp_ = false;
@@ -216,8 +223,11 @@ class SLEY_API tcp_listener : public listener {
                              std::error_code& error);
   // Parks until a peer connects. Connections that end before they are accepted are passed over;
   // when descriptors or memory run out it tries again after 5 ms, later after up to a second.
-  tcp_stream accept() const;
+  // Given up when the context ends, with its error; a connection that has come by then waits for
+  // the next accept().
+  tcp_stream accept(const context& ctx = context::background()) const;
   tcp_stream accept(std::error_code& error) const;
+  tcp_stream accept(const context& ctx, std::error_code& error) const;
 
  private:
   using listener::listener;
@@ -230,22 +240,31 @@ class SLEY_API unix_listener : public listener {
   static unix_listener listen(std::string_view path, const listen_options& options = {});
   static unix_listener listen(std::string_view path, const listen_options& options,
                               std::error_code& error);
-  unix_stream accept() const;  // as tcp_listener's
+  unix_stream accept(const context& ctx = context::background()) const;  // as tcp_listener's
   unix_stream accept(std::error_code& error) const;
+  unix_stream accept(const context& ctx, std::error_code& error) const;
 
  private:
   using listener::listener;
 };
 
 // What all datagram sockets can do. Reads and writes are of whole datagrams: one that is longer
-// than the buffer is cut off.
+// than the buffer is cut off. With a context they are given up when that ends, with its error, and
+// no datagram has come or gone.
 class SLEY_API datagram_socket : public io_object {
  public:
   std::size_t receive_from(std::span<std::byte> buffer, endpoint& from) const;
   std::size_t receive_from(std::span<std::byte> buffer, endpoint& from,
                            std::error_code& error) const noexcept;
+  std::size_t receive_from(std::span<std::byte> buffer, endpoint& from, const context& ctx) const;
+  std::size_t receive_from(std::span<std::byte> buffer, endpoint& from, const context& ctx,
+                           std::error_code& error) const noexcept;
   std::size_t send_to(std::span<const std::byte> datagram, const endpoint& to) const;
   std::size_t send_to(std::span<const std::byte> datagram, const endpoint& to,
+                      std::error_code& error) const noexcept;
+  std::size_t send_to(std::span<const std::byte> datagram, const endpoint& to,
+                      const context& ctx) const;
+  std::size_t send_to(std::span<const std::byte> datagram, const endpoint& to, const context& ctx,
                       std::error_code& error) const noexcept;
   std::size_t send_to(std::string_view text, const endpoint& to) const {
     return send_to(std::as_bytes(std::span(text)), to);
@@ -254,14 +273,34 @@ class SLEY_API datagram_socket : public io_object {
                       std::error_code& error) const noexcept {
     return send_to(std::as_bytes(std::span(text)), to, error);
   }
+  std::size_t send_to(std::string_view text, const endpoint& to, const context& ctx) const {
+    return send_to(std::as_bytes(std::span(text)), to, ctx);
+  }
+  std::size_t send_to(std::string_view text, const endpoint& to, const context& ctx,
+                      std::error_code& error) const noexcept {
+    return send_to(std::as_bytes(std::span(text)), to, ctx, error);
+  }
   // For connected ones.
   std::size_t receive(std::span<std::byte> buffer) const;
   std::size_t receive(std::span<std::byte> buffer, std::error_code& error) const noexcept;
+  std::size_t receive(std::span<std::byte> buffer, const context& ctx) const;
+  std::size_t receive(std::span<std::byte> buffer, const context& ctx,
+                      std::error_code& error) const noexcept;
   std::size_t send(std::span<const std::byte> datagram) const;
   std::size_t send(std::span<const std::byte> datagram, std::error_code& error) const noexcept;
+  std::size_t send(std::span<const std::byte> datagram, const context& ctx) const;
+  std::size_t send(std::span<const std::byte> datagram, const context& ctx,
+                   std::error_code& error) const noexcept;
   std::size_t send(std::string_view text) const { return send(std::as_bytes(std::span(text))); }
   std::size_t send(std::string_view text, std::error_code& error) const noexcept {
     return send(std::as_bytes(std::span(text)), error);
+  }
+  std::size_t send(std::string_view text, const context& ctx) const {
+    return send(std::as_bytes(std::span(text)), ctx);
+  }
+  std::size_t send(std::string_view text, const context& ctx,
+                   std::error_code& error) const noexcept {
+    return send(std::as_bytes(std::span(text)), ctx, error);
   }
 
   endpoint local() const;  // throws std::system_error

@@ -174,6 +174,8 @@ class SLEY_API tls_stream {
   void set_deadline(instant when) const;
   void set_read_deadline(instant when) const;
   void set_write_deadline(instant when) const;
+  // As io_object's. It counts for the handshake; close() announces the end all the same.
+  void set_context(const context& ctx) const;
 
   // Announces the end (close_notify) after the handshake; reading goes on.
   void shutdown_write() const;
@@ -216,10 +218,12 @@ class SLEY_API tls_listener {
                              const listen_options& options = {});
   static tls_listener listen(std::string_view host_port, const tls_context& context,
                              const listen_options& options, std::error_code& error);
-  tls_stream accept() const;
+  tls_stream accept(const context& ctx = context::background()) const;
   tls_stream accept(std::error_code& error) const;
+  tls_stream accept(const context& ctx, std::error_code& error) const;
 
   void set_deadline(instant when) const { listener_.set_deadline(when); }
+  void set_context(const context& ctx) const { listener_.set_context(ctx); }
   void close() { listener_.close(); }
   void close(std::error_code& error) noexcept { listener_.close(error); }
   bool is_open() const noexcept { return listener_.is_open(); }

@@ -134,9 +134,10 @@ class cursor {
   iovec window_[16];
 };
 
-std::size_t read_some(const descriptor& d, std::span<const iovec> buffers,
-                      std::error_code& error) noexcept {
-  error.clear();
+template <class... Context>
+std::size_t read_some(const descriptor& d, std::span<const iovec> buffers, std::error_code& error,
+                      const Context&... ctx) noexcept {
+  if (has_ended(error, ctx...)) return 0;
   const portion room(buffers);
   if (room.bytes() == 0) return 0;
   const io_kind kind = d.kind();
@@ -152,30 +153,31 @@ std::size_t read_some(const descriptor& d, std::span<const iovec> buffers,
         return left == rest::none ||
                (is_drained_by_short_read(kind) && std::cmp_less(got, room.bytes()));
       },
-      error);
+      error, ctx...);
   return n < 0 ? 0 : static_cast<std::size_t>(n);
 }
 
 // A call that writes less than it was given may have had another reason than a lack of room, and
 // then no event comes. The next call finds out.
-std::size_t write_some(const descriptor& d, std::span<const iovec> buffers,
-                       std::error_code& error) noexcept {
+template <class... Context>
+std::size_t write_some(const descriptor& d, std::span<const iovec> buffers, std::error_code& error,
+                       const Context&... ctx) noexcept {
   const portion bytes(buffers);
   const long n = perform(
       d.get(), direction::write,
       [&bytes, kind = d.kind()](int fd) { return put(fd, bytes.buffers(), kind); },
-      [](long) { return false; }, error);
+      [](long) { return false; }, error, ctx...);
   return n < 0 ? 0 : static_cast<std::size_t>(n);
 }
 
-std::size_t write_all(const descriptor& d, std::span<const iovec> buffers,
-                      std::error_code& error) noexcept {
-  error.clear();
+template <class... Context>
+std::size_t write_all(const descriptor& d, std::span<const iovec> buffers, std::error_code& error,
+                      const Context&... ctx) noexcept {
   rt::watched* w = d.get();
-  if (refuse(w, error)) return 0;
+  if (has_ended(error, ctx...) || refuse(w, error)) return 0;
   std::size_t done = 0;
   cursor cursor(buffers);
-  side_lock side(w, w->writing);
+  side_lock<Context...> side(w, w->writing, ctx...);
   side.more_to_come();  // whatever ends it: an error is told to the next as well
   while (!cursor.is_at_end()) {
     const portion bytes(cursor.window());
@@ -209,6 +211,16 @@ iovec one(std::span<const std::byte> bytes) noexcept {
                                                     std::error_code& error) const noexcept {
   return io::read_some(descriptor_, buffers, error);
 }
+[[gnu::flatten]] std::size_t byte_stream::read_some(std::span<std::byte> buffer, const context& ctx,
+                                                    std::error_code& error) const noexcept {
+  const iovec whole = io::one(buffer);
+  return io::read_some(descriptor_, {&whole, 1}, error, ctx);
+}
+[[gnu::flatten]] std::size_t byte_stream::read_some(std::span<const iovec> buffers,
+                                                    const context& ctx,
+                                                    std::error_code& error) const noexcept {
+  return io::read_some(descriptor_, buffers, error, ctx);
+}
 
 [[gnu::flatten]] std::size_t byte_stream::write_some(std::span<const std::byte> bytes,
                                                      std::error_code& error) const noexcept {
@@ -219,6 +231,17 @@ iovec one(std::span<const std::byte> bytes) noexcept {
                                                      std::error_code& error) const noexcept {
   return io::write_some(descriptor_, buffers, error);
 }
+[[gnu::flatten]] std::size_t byte_stream::write_some(std::span<const std::byte> bytes,
+                                                     const context& ctx,
+                                                     std::error_code& error) const noexcept {
+  const iovec whole = io::one(bytes);
+  return io::write_some(descriptor_, {&whole, 1}, error, ctx);
+}
+[[gnu::flatten]] std::size_t byte_stream::write_some(std::span<const iovec> buffers,
+                                                     const context& ctx,
+                                                     std::error_code& error) const noexcept {
+  return io::write_some(descriptor_, buffers, error, ctx);
+}
 
 [[gnu::flatten]] std::size_t byte_stream::write_all(std::span<const std::byte> bytes,
                                                     std::error_code& error) const noexcept {
@@ -228,6 +251,17 @@ iovec one(std::span<const std::byte> bytes) noexcept {
 [[gnu::flatten]] std::size_t byte_stream::write_all(std::span<const iovec> buffers,
                                                     std::error_code& error) const noexcept {
   return io::write_all(descriptor_, buffers, error);
+}
+[[gnu::flatten]] std::size_t byte_stream::write_all(std::span<const std::byte> bytes,
+                                                    const context& ctx,
+                                                    std::error_code& error) const noexcept {
+  const iovec whole = io::one(bytes);
+  return io::write_all(descriptor_, {&whole, 1}, error, ctx);
+}
+[[gnu::flatten]] std::size_t byte_stream::write_all(std::span<const iovec> buffers,
+                                                    const context& ctx,
+                                                    std::error_code& error) const noexcept {
+  return io::write_all(descriptor_, buffers, error, ctx);
 }
 
 }  // namespace sley

@@ -1,11 +1,10 @@
 // Connecting: to one address, and to the first of several that answers.
 #include <sley/chan.hpp>
-#include <sley/detail/context_end.hpp>
+#include <sley/context.hpp>
 #include <sley/go.hpp>
 #include <sley/net.hpp>
 #include <sley/runtime.hpp>
 #include <sley/select.hpp>
-#include <sley/sync.hpp>
 
 #include "io/connect.hpp"
 #include "io/perform.hpp"
@@ -17,7 +16,6 @@
 
 #include <algorithm>
 #include <memory>
-#include <mutex>
 #include <new>
 #include <utility>
 
@@ -45,72 +43,36 @@ long connect_again(int fd, const endpoint& to) noexcept {
   return -1;
 }
 
-// Attempts that race for one connection: the first one that succeeds ends the others, and so does
-// the context.
-class race {
- public:
-  // False: it is over. While it is not, `d` may be closed by the winner.
-  bool enter(descriptor* d) {
-    std::lock_guard guard(lock_);
-    if (is_over_) return false;
-    running_.push_back(d);
-    return true;
-  }
-  void leave(descriptor* d) {
-    std::lock_guard guard(lock_);
-    std::erase(running_, d);
-  }
-  void end() {
-    std::lock_guard guard(lock_);
-    if (!std::exchange(is_over_, true)) over_.close();
-    std::error_code ignored;
-    for (descriptor* d : running_) d->close(ignored);
-  }
-  // Parks. False: the race is over.
-  bool pause(milliseconds time) const { return select(on_receive(over_), on_timeout(time)) == 1; }
-
- private:
-  mutex lock_;
-  const chan<void> over_;             // closed once it is over
-  bool is_over_ = false;              // [lock: lock_]
-  std::vector<descriptor*> running_;  // [lock: lock_]
-};
-
-std::error_code race_is_over() { return std::make_error_code(std::errc::operation_canceled); }
-
 // A Unix listener whose queue is full says EAGAIN at once, and no event tells when there is room:
 // so the goroutine tries again after a pause that grows. A blocking connect would be told, but it
 // would take a thread for as long as the listener does not accept.
-long connect_patiently(int fd, const endpoint& to, const race& contest) {
+long connect_patiently(int fd, const endpoint& to, const context& ctx, std::error_code& error) {
   constexpr milliseconds longest(20);
   long result = -EAGAIN;
   for (milliseconds time(1); result == -EAGAIN;
-       time = std::min(2 * time, longest)) {  // ends by the call, or with the race
-    if (!contest.pause(time)) return -ECANCELED;
+       time = std::min(2 * time, longest)) {  // ends by the call, or with the context
+    this_goroutine::sleep_for(time, ctx, error);
+    if (error) return result;
     result = attempt([&to](int f) { return connect_again(f, to); }, fd);
   }
   return result;
 }
 
-descriptor connect_once(const endpoint& to, race& contest, std::error_code& error) {
+descriptor connect_once(const endpoint& to, const context& ctx, std::error_code& error) {
   plain_fd fd(open_socket(to.family(), SOCK_STREAM, error));
   if (fd.get() < 0) return {};
   // Before it is watched: a socket that is not even connecting counts as hung up.
   long begun = attempt([&to](int f) { return connect_again(f, to); }, fd.get());
   const bool is_tcp = to.family() != AF_UNIX;
-  if (begun == -EAGAIN && !is_tcp) begun = connect_patiently(fd.get(), to, contest);
+  if (begun == -EAGAIN && !is_tcp) begun = connect_patiently(fd.get(), to, ctx, error);
+  if (error) return {};
   descriptor d(fd.release(), is_tcp ? io_kind::tcp_socket : io_kind::stream_socket, error);
   if (error) return {};
   if (begun == 0) return d;
   if (begun != -EAGAIN && !is_success(begun, error)) return {};
-  if (!contest.enter(&d)) {
-    error = race_is_over();
-    return {};
-  }
   perform(
       d.get(), direction::write, [&to](int f) { return connect_again(f, to); },
-      [](long) { return false; }, error);
-  contest.leave(&d);
+      [](long) { return false; }, error, ctx);
   return error ? descriptor() : std::move(d);
 }
 
@@ -131,10 +93,10 @@ void give_port_back(int fd) noexcept {
 
 // From Go's sysDialer.doDialTCP, which returns a connection with itself if the last try has made
 // one.
-descriptor connect_one(const endpoint& to, race& contest, std::error_code& error) {
+descriptor connect_one(const endpoint& to, const context& ctx, std::error_code& error) {
   for (int tries = 1;; ++tries) {  // ends with a connection, an error that stays, or the last try
     error.clear();
-    descriptor d = connect_once(to, contest, error);
+    descriptor d = connect_once(to, ctx, error);
     const bool is_useless = !error && is_with_itself(d.native_handle(), to);
     if (is_useless) {
       give_port_back(d.native_handle());
@@ -146,16 +108,16 @@ descriptor connect_one(const endpoint& to, race& contest, std::error_code& error
   }
 }
 
-// One after the other, until one succeeds. The first error counts.
-descriptor connect_in_turn(const std::vector<endpoint>& endpoints, race& contest,
+// One after the other, until one succeeds or the context ends. The first error counts.
+descriptor connect_in_turn(const std::vector<endpoint>& endpoints, const context& ctx,
                            std::error_code& error) {
   std::error_code first;
   for (const endpoint& to : endpoints) {
     std::error_code this_one;
-    descriptor d = connect_one(to, contest, this_one);
+    descriptor d = connect_one(to, ctx, this_one);
     if (!this_one) return d;
     if (!first) first = this_one;
-    if (this_one == std::errc::operation_canceled) break;
+    if (ctx.error()) break;
   }
   error = first ? first : std::make_error_code(std::errc::address_not_available);
   return {};
@@ -166,18 +128,20 @@ struct outcome {
   std::error_code error;
 };
 
-// The preferred family begins, the other follows when that fails or takes long.
+// The preferred family begins, the other follows when that fails or takes long. The first that
+// succeeds ends the other.
 descriptor connect_racing(std::vector<endpoint> preferred, std::vector<endpoint> others,
-                          const std::shared_ptr<race>& contest, std::error_code& error) {
+                          const context& ctx, std::error_code& error) {
   const chan<std::shared_ptr<outcome>> outcomes(2);
+  const auto [race, end_race] = with_cancel(ctx);
   struct ending {
-    race& contest;
-    ~ending() { contest.end(); }
-  } const guard{*contest};  // whatever comes: no attempt goes on alone
-  const auto start = [&](std::vector<endpoint> endpoints) {
-    go([contest, outcomes, o = std::make_shared<outcome>(), endpoints = std::move(endpoints)] {
+    cancel_function end;
+    ~ending() { end(); }
+  } const guard{end_race};  // whatever comes: no attempt goes on alone
+  const auto start = [&outcomes, &race = race](std::vector<endpoint> endpoints) {
+    go([race, outcomes, o = std::make_shared<outcome>(), endpoints = std::move(endpoints)] {
       try {
-        o->connection = connect_in_turn(endpoints, *contest, o->error);
+        o->connection = connect_in_turn(endpoints, race, o->error);
       } catch (const std::bad_alloc&) {
         o->error = std::make_error_code(std::errc::not_enough_memory);
       }
@@ -222,11 +186,9 @@ descriptor connect_to_any(const std::vector<endpoint>& endpoints, const context&
   for (const endpoint& e : endpoints) {
     (e.family() == endpoints.front().family() ? preferred : others).push_back(e);
   }
-  const auto contest = std::make_shared<race>();
-  const detail::on_context_end hook(ctx, [&contest] { contest->end(); });
   descriptor d = others.empty()
-                     ? connect_in_turn(preferred, *contest, error)
-                     : connect_racing(std::move(preferred), std::move(others), contest, error);
+                     ? connect_in_turn(preferred, ctx, error)
+                     : connect_racing(std::move(preferred), std::move(others), ctx, error);
   if (const std::error_code ended = ctx.error()) error = ended;
   return error ? descriptor() : std::move(d);
 }

@@ -34,8 +34,8 @@ struct copying {
   rt::watched* from;
   rt::watched* to;
   io_kind to_kind;
-  side_lock* reading;  // null: positions are given, no side is held
-  side_lock& writing;
+  side_lock<>* reading;  // null: positions are given, no side is held
+  side_lock<>& writing;
   std::uint64_t left;
   std::error_code& error;
   std::uint64_t done = 0;
@@ -159,13 +159,13 @@ std::uint64_t copy(const descriptor& from, const descriptor& to, std::uint64_t m
   error.clear();
   if (refuse(from.get(), error) || refuse(to.get(), error) || most == 0) return 0;
   expect_broken_pipes();
-  side_lock reading(from.get(), from.get()->reading);
+  side_lock<> reading(from.get(), from.get()->reading);
   reading.more_to_come();
   if (reading.result() != rt::io_result::ready) {
     error = error_of(reading.result());
     return 0;
   }
-  side_lock writing(to.get(), to.get()->writing);
+  side_lock<> writing(to.get(), to.get()->writing);
   writing.more_to_come();
   copying c = {from.get(), to.get(), to.kind(), &reading, writing, most, error};
   const bool is_file = from.kind() == io_kind::regular;
@@ -186,7 +186,7 @@ namespace {
 
 std::uint64_t send(const descriptor& from, off_t offset, const descriptor& to, std::uint64_t most,
                    std::error_code& error) noexcept {
-  side_lock writing(to.get(), to.get()->writing);
+  side_lock<> writing(to.get(), to.get()->writing);
   writing.more_to_come();
   copying c = {from.get(), to.get(), to.kind(), nullptr, writing, most, error};
   send_pages(c, &offset);
@@ -213,10 +213,10 @@ std::uint64_t send_file(const descriptor& from, std::uint64_t offset, const desc
   if (refuse(from.get(), error) || refuse(to.get(), error) || most == 0) return 0;
   expect_broken_pipes();
   rt::enter();
-  const bool is_open = rt::begin_use(from.get());
+  const rt::io_result begun = rt::begin_use(from.get());
   rt::leave();
-  if (!is_open) {
-    error = error_of(rt::io_result::closed);
+  if (begun != rt::io_result::ready) {
+    error = error_of(begun);
     return 0;
   }
   const std::uint64_t sent = send(from, static_cast<off_t>(offset), to, most, error);

@@ -2,8 +2,9 @@
 #include "io/datagram.hpp"
 
 #include <sley/detail/c_text.hpp>
-#include <sley/go.hpp>
+#include <sley/context.hpp>
 
+#include "io/pause.hpp"
 #include "io/perform.hpp"
 #include "io/resolve.hpp"
 #include "io/socket.hpp"
@@ -39,10 +40,10 @@ using std::chrono::milliseconds;
 // A datagram tells nothing of the next ones, and if one fits others may.
 constexpr auto more = [](long) { return false; };
 
-template <class Call>
+template <class Call, class... Context>
 std::size_t perform(const detail::descriptor& d, io::direction direction, const Call& call,
-                    std::error_code& error) noexcept {
-  const long n = io::perform(d.get(), direction, call, more, error);
+                    std::error_code& error, const Context&... ctx) noexcept {
+  const long n = io::perform(d.get(), direction, call, more, error, ctx...);
   return n < 0 ? 0 : static_cast<std::size_t>(n);
 }
 
@@ -58,7 +59,8 @@ bool is_writable(int fd) noexcept {
 // Sends once. `is_full`: the receiver's queue is. Only Unix sockets tell that, by the same EAGAIN
 // that tells of a sender which is not writable; and no event comes when there is room.
 std::size_t try_send_to(const detail::descriptor& d, std::span<const std::byte> datagram,
-                        const endpoint& to, bool& is_full, std::error_code& error) noexcept {
+                        const endpoint& to, const context& ctx, bool& is_full,
+                        std::error_code& error) noexcept {
   return perform(
       d, io::direction::write,
       [&](int fd) {
@@ -69,7 +71,47 @@ std::size_t try_send_to(const detail::descriptor& d, std::span<const std::byte> 
         platform::set_errno(is_full ? ENOBUFS : EAGAIN);
         return n;
       },
-      error);
+      error, ctx);
+}
+
+template <class... Context>
+std::size_t receive_from(const detail::descriptor& d, std::span<std::byte> buffer, endpoint& from,
+                         std::error_code& error, const Context&... ctx) noexcept {
+  return perform(
+      d, io::direction::read,
+      [&](int fd) {
+        sockaddr_storage address;
+        socklen_t size = sizeof address;
+        auto* generic = reinterpret_cast<sockaddr*>(&address);
+        const long n =
+            platform::kernel::recvfrom(fd, buffer.data(), buffer.size(), 0, generic, &size);
+        if (n >= 0) from = endpoint(generic, size);
+        return n;
+      },
+      error, ctx...);
+}
+
+template <class... Context>
+std::size_t receive(const detail::descriptor& d, std::span<std::byte> buffer,
+                    std::error_code& error, const Context&... ctx) noexcept {
+  return perform(
+      d, io::direction::read,
+      [&](int fd) {
+        return platform::kernel::recvfrom(fd, buffer.data(), buffer.size(), 0, nullptr, nullptr);
+      },
+      error, ctx...);
+}
+
+template <class... Context>
+std::size_t send(const detail::descriptor& d, std::span<const std::byte> datagram,
+                 std::error_code& error, const Context&... ctx) noexcept {
+  return perform(
+      d, io::direction::write,
+      [&](int fd) {
+        return platform::kernel::sendto(fd, datagram.data(), datagram.size(), MSG_NOSIGNAL, nullptr,
+                                        0);
+      },
+      error, ctx...);
 }
 
 }  // namespace
@@ -105,67 +147,78 @@ udp_socket udp_socket::connect(std::string_view host_port) {
 
 std::size_t datagram_socket::receive_from(std::span<std::byte> buffer, endpoint& from,
                                           std::error_code& error) const noexcept {
-  return perform(
-      descriptor_, io::direction::read,
-      [&](int fd) {
-        sockaddr_storage address;
-        socklen_t size = sizeof address;
-        auto* generic = reinterpret_cast<sockaddr*>(&address);
-        const long n =
-            platform::kernel::recvfrom(fd, buffer.data(), buffer.size(), 0, generic, &size);
-        if (n >= 0) from = endpoint(generic, size);
-        return n;
-      },
-      error);
+  return net::receive_from(descriptor_, buffer, from, error);
 }
 std::size_t datagram_socket::receive_from(std::span<std::byte> buffer, endpoint& from) const {
   return throwing("sley: receive",
                   [&](std::error_code& e) { return receive_from(buffer, from, e); });
 }
+std::size_t datagram_socket::receive_from(std::span<std::byte> buffer, endpoint& from,
+                                          const context& ctx,
+                                          std::error_code& error) const noexcept {
+  return net::receive_from(descriptor_, buffer, from, error, ctx);
+}
+std::size_t datagram_socket::receive_from(std::span<std::byte> buffer, endpoint& from,
+                                          const context& ctx) const {
+  return throwing("sley: receive",
+                  [&](std::error_code& e) { return receive_from(buffer, from, ctx, e); });
+}
 
 std::size_t datagram_socket::send_to(std::span<const std::byte> datagram, const endpoint& to,
-                                     std::error_code& error) const noexcept try {
+                                     const context& ctx, std::error_code& error) const noexcept
+    try {
   for (milliseconds pause = first_pause;;
        pause = std::min(2 * pause, longest_pause)) {  // ends when there is room, or by the socket
     bool is_full = false;
-    const std::size_t n = try_send_to(descriptor_, datagram, to, is_full, error);
+    const std::size_t n = try_send_to(descriptor_, datagram, to, ctx, is_full, error);
     if (!is_full) return n;
-    this_goroutine::sleep_for(pause);
+    io::pause(descriptor_.get(), io::direction::write, pause, ctx);
   }
 } catch (const std::bad_alloc&) {
   error = std::make_error_code(std::errc::not_enough_memory);
   return 0;
 }
+std::size_t datagram_socket::send_to(std::span<const std::byte> datagram, const endpoint& to,
+                                     std::error_code& error) const noexcept {
+  return send_to(datagram, to, context::background(), error);
+}
 std::size_t datagram_socket::send_to(std::span<const std::byte> datagram,
                                      const endpoint& to) const {
   return throwing("sley: send", [&](std::error_code& e) { return send_to(datagram, to, e); });
 }
+std::size_t datagram_socket::send_to(std::span<const std::byte> datagram, const endpoint& to,
+                                     const context& ctx) const {
+  return throwing("sley: send", [&](std::error_code& e) { return send_to(datagram, to, ctx, e); });
+}
 
 std::size_t datagram_socket::receive(std::span<std::byte> buffer,
                                      std::error_code& error) const noexcept {
-  return perform(
-      descriptor_, io::direction::read,
-      [&](int fd) {
-        return platform::kernel::recvfrom(fd, buffer.data(), buffer.size(), 0, nullptr, nullptr);
-      },
-      error);
+  return net::receive(descriptor_, buffer, error);
 }
 std::size_t datagram_socket::receive(std::span<std::byte> buffer) const {
   return throwing("sley: receive", [&](std::error_code& e) { return receive(buffer, e); });
 }
+std::size_t datagram_socket::receive(std::span<std::byte> buffer, const context& ctx,
+                                     std::error_code& error) const noexcept {
+  return net::receive(descriptor_, buffer, error, ctx);
+}
+std::size_t datagram_socket::receive(std::span<std::byte> buffer, const context& ctx) const {
+  return throwing("sley: receive", [&](std::error_code& e) { return receive(buffer, ctx, e); });
+}
 
 std::size_t datagram_socket::send(std::span<const std::byte> datagram,
                                   std::error_code& error) const noexcept {
-  return perform(
-      descriptor_, io::direction::write,
-      [&](int fd) {
-        return platform::kernel::sendto(fd, datagram.data(), datagram.size(), MSG_NOSIGNAL, nullptr,
-                                        0);
-      },
-      error);
+  return net::send(descriptor_, datagram, error);
 }
 std::size_t datagram_socket::send(std::span<const std::byte> datagram) const {
   return throwing("sley: send", [&](std::error_code& e) { return send(datagram, e); });
+}
+std::size_t datagram_socket::send(std::span<const std::byte> datagram, const context& ctx,
+                                  std::error_code& error) const noexcept {
+  return net::send(descriptor_, datagram, error, ctx);
+}
+std::size_t datagram_socket::send(std::span<const std::byte> datagram, const context& ctx) const {
+  return throwing("sley: send", [&](std::error_code& e) { return send(datagram, ctx, e); });
 }
 
 endpoint datagram_socket::local() const { return io::local_of(native_handle()); }

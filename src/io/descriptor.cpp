@@ -1,11 +1,14 @@
-// A descriptor's life, its deadlines, and what holds no side.
+// A descriptor's life, its deadlines and its context, and what holds no side.
 #include <sley/detail/descriptor.hpp>
+
+#include <sley/context.hpp>
 
 #include "io/perform.hpp"
 
 #include <unistd.h>
 
 #include <algorithm>
+#include <memory>
 #include <new>
 
 namespace sley {
@@ -13,8 +16,20 @@ namespace sley {
 namespace io {
 
 std::error_code error_of(rt::io_result result) noexcept {
-  return std::make_error_code(result == rt::io_result::timed_out ? std::errc::timed_out
-                                                                 : std::errc::operation_canceled);
+  switch (result) {
+    case rt::io_result::timed_out: return std::make_error_code(std::errc::timed_out);
+    case rt::io_result::canceled: return context_errc::canceled;
+    case rt::io_result::deadline_exceeded: return context_errc::deadline_exceeded;
+    case rt::io_result::no_memory: return std::make_error_code(std::errc::not_enough_memory);
+    default: return std::make_error_code(std::errc::operation_canceled);
+  }
+}
+
+rt::io_result end_of(const context& ctx) noexcept {
+  const std::error_code ended = ctx.error();
+  if (!ended) return rt::io_result::ready;
+  return ended == context_errc::canceled ? rt::io_result::canceled
+                                         : rt::io_result::deadline_exceeded;
 }
 
 namespace {
@@ -30,6 +45,41 @@ void set_deadline(rt::watched* w, direction d, instant when) {
   const bool is_set = rt::set_deadline(w, side_of(w, d), when.time_since_epoch().count());
   rt::leave();
   if (!is_set) throw std::bad_alloc();
+}
+
+// ---- the bound context ----
+
+// The record keeps the hook of its context for this file.
+using hook_ptr = std::unique_ptr<context_callback>;
+
+void drop(void* kept) noexcept {
+  if (const hook_ptr hook(static_cast<context_callback*>(kept)); hook != nullptr) hook->stop();
+}
+
+// No former context counts any more. Returns the number of the binding that follows.
+std::uint64_t unbind_context(rt::watched* w) noexcept {
+  void* former = nullptr;
+  rt::enter();
+  const std::uint64_t next = rt::renew_binding(w, former);
+  rt::leave();
+  drop(former);
+  return next;
+}
+
+void bind_context(rt::watched* w, const context& ctx) {
+  const std::uint64_t binding = unbind_context(w);
+  if (!detail::can_end(ctx)) return;
+  auto hook = std::make_unique<context_callback>();
+  *hook = detail::call_at_end(ctx, [w, binding, ctx] {
+    const rt::io_result why = end_of(ctx);
+    const rt::inside inside;
+    rt::end_bound(w, binding, why);
+  });
+  rt::enter();
+  const bool is_kept = rt::keep_binding(w, binding, hook.get());
+  rt::leave();
+  void* const made = hook.release();
+  if (!is_kept) drop(made);  // closed, or bound again meanwhile
 }
 
 }  // namespace
@@ -65,8 +115,9 @@ descriptor::~descriptor() {
   rt::leave();
 }
 
+// A moment's answer, which orders nothing.
 bool descriptor::is_open() const noexcept {
-  return watched_ != nullptr && !watched_->is_closing.load_relaxed();
+  return watched_ != nullptr && watched_->ended_by.load_relaxed() != rt::io_result::closed;
 }
 
 int descriptor::native_handle() const noexcept { return is_open() ? watched_->fd : -1; }
@@ -103,14 +154,20 @@ void descriptor::set_write_deadline(instant when) const {
   io::set_deadline(watched_, io::direction::write, when);
 }
 
+void descriptor::set_context(const context& ctx) const {
+  if (watched_ != nullptr) io::bind_context(watched_, ctx);
+}
+
 void descriptor::close(std::error_code& error, const char* file) noexcept {
   error.clear();
   if (watched_ == nullptr) return;
   rt::enter();
   const bool is_ours = rt::unwatch(watched_);
   rt::leave();
+  if (!is_ours) return;
+  io::unbind_context(watched_);
+  if (kind_ == io_kind::borrowed) return;
   // An EINTR of close(2) has closed it all the same.
-  if (!is_ours || kind_ == io_kind::borrowed) return;
   if (file != nullptr) blocking([file] { ::unlink(file); });
   const long result = io::attempt(::close, watched_->fd);
   if (result != -EINTR) io::is_success(result, error);

@@ -9,6 +9,8 @@ void io_object::set_deadline(instant when) const {
 void io_object::set_read_deadline(instant when) const { descriptor_.set_read_deadline(when); }
 void io_object::set_write_deadline(instant when) const { descriptor_.set_write_deadline(when); }
 
+void io_object::set_context(const context& ctx) const { descriptor_.set_context(ctx); }
+
 void io_object::close() {
   detail::throwing("sley: close", [this](std::error_code& e) { close(e); });
 }

@@ -1,7 +1,6 @@
 #include "io/listen.hpp"
 
-#include <sley/go.hpp>
-
+#include "io/pause.hpp"
 #include "io/perform.hpp"
 #include "io/socket.hpp"
 
@@ -70,20 +69,20 @@ detail::descriptor listen_at(const net::endpoint& at, const net::listen_options&
 
 namespace sley::net {
 
-detail::descriptor listener::accept_next(std::error_code& error) const {
+detail::descriptor listener::accept_next(const context& ctx, std::error_code& error) const {
   for (io::milliseconds pause = io::first_pause;
        ;) {  // ends by a connection, or by an error of ours
     const long fd = io::perform(
         descriptor_.get(), io::direction::read,
         [](int f) { return ::accept4(f, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC); },
-        [](long) { return false; }, error);
+        [](long) { return false; }, error, ctx);
     if (fd >= 0) {
       const auto kind = accepts_tcp_ ? detail::io_kind::tcp_socket : detail::io_kind::stream_socket;
       detail::descriptor accepted(static_cast<int>(fd), kind, error);
       if (!error) return accepted;  // else it is closed
     }
     if (io::is_shortage(error)) {
-      this_goroutine::sleep_for(pause);
+      io::pause(descriptor_.get(), io::direction::read, pause, ctx);
       pause = std::min(2 * pause, io::longest_pause);
     } else if (!io::is_of_connection(error)) {
       return {};

@@ -2,6 +2,8 @@
 // for an event and tries again. From Go's internal/poll.
 #pragma once
 
+#include <sley/context.hpp>
+#include <sley/detail/context_end.hpp>
 #include <sley/detail/descriptor.hpp>
 #include <sley/runtime.hpp>
 
@@ -11,12 +13,27 @@
 
 #include <cerrno>
 #include <cstddef>
+#include <new>
+#include <optional>
 #include <system_error>
+#include <type_traits>
 
 namespace sley::io {
 
 // What is reported for an operation that was not to be.
 std::error_code error_of(rt::io_result result) noexcept;
+// `ready` while the context is live.
+rt::io_result end_of(const context& ctx) noexcept;
+
+// Clears the error, or sets that of the context: an operation looks at it first.
+inline bool has_ended(std::error_code& error) noexcept {
+  error.clear();
+  return false;
+}
+inline bool has_ended(std::error_code& error, const context& ctx) noexcept {
+  error = ctx.error();
+  return static_cast<bool>(error);
+}
 
 inline std::error_code system_error_of(int error) noexcept {
   return {error, std::system_category()};
@@ -55,47 +72,117 @@ long attempt_uninterrupted(const Call& call, int fd) {
   return n;
 }
 
+// How an operation waits for its side, and for events: until the descriptor ends the wait.
+class plain_waits {
+ public:
+  rt::io_result begin(rt::watched* w, rt::io_side& side) noexcept {
+    rt::enter();
+    const rt::io_result result = rt::begin_io(w, side);
+    rt::leave();
+    return result;
+  }
+  rt::io_result wait(rt::watched* w, rt::io_side& side) noexcept {
+    rt::enter();
+    const rt::io_result result = rt::wait_for_event(w, side);
+    rt::leave();
+    return result;
+  }
+};
+
+// ... or until the context does, whose hook is made when there is something to wait for.
+class context_waits {
+ public:
+  explicit context_waits(const context& ctx) noexcept : ctx_(ctx), can_end_(detail::can_end(ctx)) {}
+
+  rt::io_result begin(rt::watched* w, rt::io_side& side) noexcept {
+    if (can_end_ && begin_at_once(w, side)) return rt::io_result::ready;
+    if (!hook_up(w, side)) return rt::io_result::no_memory;
+    rt::enter();
+    const rt::io_result result = rt::begin_io(w, side, self_);
+    rt::leave();
+    return result;
+  }
+  rt::io_result wait(rt::watched* w, rt::io_side& side) noexcept {
+    const bool is_hooked = hook_up(w, side);
+    rt::enter();
+    rt::io_result result = rt::io_result::no_memory;
+    if (is_hooked) {
+      result = rt::wait_for_event(w, side, self_);
+    } else {
+      rt::end_io(w, side, false);
+    }
+    rt::leave();
+    return result;
+  }
+
+ private:
+  // Then there may be no need of a hook.
+  static bool begin_at_once(rt::watched* w, rt::io_side& side) noexcept {
+    rt::enter();
+    const bool has_begun = rt::try_begin_io(w, side);
+    rt::leave();
+    return has_begun;
+  }
+  // False: there is no memory for the hook.
+  bool hook_up(rt::watched* w, rt::io_side& side) noexcept try {
+    if (hook_ || !can_end_) return true;
+    hook_.emplace(ctx_, [this, w, &side] {
+      const rt::io_result why = end_of(ctx_);
+      const rt::inside inside;
+      rt::end_waits(w, side, self_, why);
+    });
+    return true;
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+
+  const context& ctx_;
+  const bool can_end_;
+  rt::io_waiter self_;
+  std::optional<detail::on_context_end> hook_;
+};
+
 // Holds one side of a descriptor: the right to make calls on it. Parks while another goroutine
 // holds it.
-class side_lock {
+template <class Waits>
+class side_holder {
  public:
-  side_lock(rt::watched* w, rt::io_side& side) noexcept : w_(w), side_(side) {
-    rt::enter();
-    result_ = rt::begin_io(w, side);
-    rt::leave();
-  }
-  ~side_lock() {
+  template <class... Context>
+  side_holder(rt::watched* w, rt::io_side& side, const Context&... ctx) noexcept
+      : w_(w), side_(side), waits_(ctx...), result_(waits_.begin(w, side)) {}
+  ~side_holder() {
     if (result_ != rt::io_result::ready) return;
     rt::enter();
     rt::end_io(w_, side_, may_try_);
     rt::leave();
   }
-  side_lock(const side_lock&) = delete;
-  side_lock& operator=(const side_lock&) = delete;
+  side_holder(const side_holder&) = delete;
+  side_holder& operator=(const side_holder&) = delete;
 
   rt::io_result result() const noexcept { return result_; }
   // The call found nothing. Parks until another is worth making; the side is not held after any
   // result but `ready`.
-  rt::io_result wait() noexcept {
-    rt::enter();
-    result_ = rt::wait_for_event(w_, side_);
-    rt::leave();
-    return result_;
-  }
+  rt::io_result wait() noexcept { return result_ = waits_.wait(w_, side_); }
   // The next call may find something at once.
   void more_to_come() noexcept { may_try_ = true; }
 
  private:
   rt::watched* w_;
   rt::io_side& side_;
+  [[no_unique_address]] Waits waits_;
   rt::io_result result_;
   bool may_try_ = false;
 };
 
+// An operation takes a context as its last argument, or none.
+template <class... Context>
+using side_lock =
+    side_holder<std::conditional_t<sizeof...(Context) == 0, plain_waits, context_waits>>;
+
 // Makes the call until it does not say that it would block. Returns what it returned; with `error`
 // set, a negative number. `may_block`: it may also block the thread.
-template <class Call>
-long call_with_side(side_lock& t, rt::watched* w, const Call& call, std::error_code& error,
+template <class Waits, class Call>
+long call_with_side(side_holder<Waits>& t, rt::watched* w, const Call& call, std::error_code& error,
                     bool may_block = false) {
   rt::io_result result = t.result();
   while (result == rt::io_result::ready) {  // ends by the call or the descriptor
@@ -130,10 +217,10 @@ std::size_t use(rt::watched* w, const Call& call, std::error_code& error) noexce
   error.clear();
   if (refuse(w, error)) return 0;
   rt::enter();
-  const bool is_open = rt::begin_use(w);
+  const rt::io_result begun = rt::begin_use(w);
   rt::leave();
-  if (!is_open) {
-    error = error_of(rt::io_result::closed);
+  if (begun != rt::io_result::ready) {
+    error = error_of(begun);
     return 0;
   }
   const long n = attempt_uninterrupted(call, w->fd);
@@ -144,12 +231,11 @@ std::size_t use(rt::watched* w, const Call& call, std::error_code& error) noexce
 }
 
 // One call. `is_all(n)` says whether its result tells that there is nothing more at the moment.
-template <class Call, class IsAll>
+template <class Call, class IsAll, class... Context>
 long perform(rt::watched* w, direction d, const Call& call, const IsAll& is_all,
-             std::error_code& error) {
-  error.clear();
-  if (refuse(w, error)) return -1;
-  side_lock t(w, side_of(w, d));
+             std::error_code& error, const Context&... ctx) {
+  if (has_ended(error, ctx...) || refuse(w, error)) return -1;
+  side_lock<Context...> t(w, side_of(w, d), ctx...);
   const long n = call_with_side(t, w, call, error);
   if (n < 0 || !is_all(n)) t.more_to_come();
   return n;

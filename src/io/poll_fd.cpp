@@ -3,7 +3,7 @@
 #include <sley/detail/context_end.hpp>
 #include <sley/os.hpp>
 
-#include "io/perform.hpp"
+#include "io/observing.hpp"
 #include "platform/poll_any.hpp"
 
 #include <poll.h>
@@ -37,18 +37,11 @@ poll_events look(int fd, poll_events wanted, std::error_code& error) noexcept {
   return found;
 }
 
-rt::io_result next_event(rt::watched* w, rt::io_observer& self) noexcept {
-  rt::enter();
-  const rt::io_result result = rt::wait_for_any_event(w, self);
-  rt::leave();
-  return result;
-}
-
-poll_events observe(rt::watched* w, poll_events wanted, rt::io_observer& self,
+poll_events observe(rt::watched* w, poll_events wanted, io::observing& o,
                     std::error_code& error) noexcept {
   poll_events found = none;
   while (found == none && !error) {  // ends by an event, or by what ends the wait
-    const rt::io_result result = next_event(w, self);
+    const rt::io_result result = o.next_event();
     if (result != rt::io_result::ready) {
       error = io::error_of(result);
     } else {
@@ -58,30 +51,8 @@ poll_events observe(rt::watched* w, poll_events wanted, rt::io_observer& self,
   return found;
 }
 
-// `while_observing(self, wait)` calls wait().
-template <class F>
-poll_events wait(rt::watched* w, poll_events wanted, std::error_code& error,
-                 const F& while_observing) {
-  error.clear();
-  if (io::refuse(w, error)) return none;
-  const bool reads = has(wanted, readable) || !has(wanted, writable);
-  rt::io_observer self{.reads = reads, .writes = has(wanted, writable)};
-  rt::enter();
-  const rt::io_result begun = rt::begin_observing(w, self);
-  rt::leave();
-  if (begun != rt::io_result::ready) {
-    error = io::error_of(begun);
-    return none;
-  }
-  struct ending {
-    rt::watched* w;
-    rt::io_observer& self;
-    ~ending() {
-      const rt::inside inside;
-      rt::end_observing(w, self);
-    }
-  } const guard{w, self};
-  return while_observing(self, [&] { return observe(w, wanted, self, error); });
+bool is_about_reading(poll_events wanted) noexcept {
+  return has(wanted, readable) || !has(wanted, writable);
 }
 
 }  // namespace
@@ -95,8 +66,11 @@ poll_fd::poll_fd(int fd) {
 }
 
 poll_events poll_fd::wait(poll_events wanted, std::error_code& error) const noexcept {
-  return os::wait(descriptor_.get(), wanted, error,
-                  [](rt::io_observer&, const auto& go_on) { return go_on(); });
+  rt::watched* w = descriptor_.get();
+  error.clear();
+  if (io::refuse(w, error)) return none;
+  io::observing o(w, is_about_reading(wanted), has(wanted, writable));
+  return observe(w, wanted, o, error);
 }
 poll_events poll_fd::wait(poll_events wanted) const {
   return throwing("sley: wait", [&](std::error_code& e) { return wait(wanted, e); });
@@ -106,18 +80,10 @@ poll_events poll_fd::wait(poll_events wanted, const context& ctx, std::error_cod
   error = ctx.error();
   if (error) return none;
   rt::watched* w = descriptor_.get();
-  return os::wait(w, wanted, error, [&](rt::io_observer& self, const auto& go_on) {
-    poll_events found = none;
-    {
-      const detail::on_context_end hook(ctx, [&self, w] {
-        const rt::inside inside;
-        rt::cancel_observing(w, self);
-      });
-      found = go_on();
-    }
-    if (self.is_canceled && error) error = ctx.error();
-    return found;
-  });
+  if (io::refuse(w, error)) return none;
+  io::observing o(w, is_about_reading(wanted), has(wanted, writable));
+  const detail::on_context_end hook(ctx, [&] { o.end(io::end_of(ctx)); });
+  return observe(w, wanted, o, error);
 }
 poll_events poll_fd::wait(poll_events wanted, const context& ctx) const {
   return throwing("sley: wait", [&](std::error_code& e) { return wait(wanted, ctx, e); });

@@ -43,10 +43,14 @@ bool collect(const file& from, std::size_t limit, std::string& into,
   return has_lost;
 }
 
-// The pipes too, which others may hold open.
-void end(process& p) noexcept {
+void kill(const process& p) noexcept {
   std::error_code ignored;  // it may have ended meanwhile
   p.kill(SIGKILL, ignored);
+}
+
+void end(process& p) noexcept {
+  kill(p);
+  std::error_code ignored;
   for (file* f : {&p.stdin_pipe(), &p.stdout_pipe(), &p.stderr_pipe()}) f->close(ignored);
 }
 
@@ -68,7 +72,9 @@ void talk(process& p, const run_limits& limits, run_result& result, std::error_c
   bool has_lost_errors = false;
   wait_group group;
   const whole_talk guard{p, group};
-  const detail::on_context_end hook(limits.ctx, [&p] { end(p); });
+  // The pipes too, which others may hold open.
+  for (file* f : {&p.stdin_pipe(), &p.stdout_pipe(), &p.stderr_pipe()}) f->set_context(limits.ctx);
+  const detail::on_context_end hook(limits.ctx, [&p] { kill(p); });
   if (p.stdin_pipe().is_open()) {
     group.go([&] {
       std::error_code ignored;  // it need not read all

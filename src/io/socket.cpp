@@ -94,12 +94,16 @@ namespace sley::net {
 
 using detail::throwing;
 
-std::size_t stream::read_exactly(std::span<std::byte> buffer,
-                                 std::error_code& error) const noexcept {
-  error.clear();
+namespace {
+
+// The context is the last argument of each read, if there is one.
+template <class... Context>
+std::size_t fill(const stream& from, std::span<std::byte> buffer, std::error_code& error,
+                 const Context&... ctx) noexcept {
+  if (io::has_ended(error, ctx...)) return 0;
   std::size_t done = 0;
   while (done < buffer.size()) {
-    const std::size_t n = read_some(buffer.subspan(done), error);
+    const std::size_t n = from.read_some(buffer.subspan(done), ctx..., error);
     if (error) return done;
     if (n == 0) {
       error = std::make_error_code(std::errc::connection_aborted);
@@ -108,6 +112,17 @@ std::size_t stream::read_exactly(std::span<std::byte> buffer,
     done += n;
   }
   return done;
+}
+
+}  // namespace
+
+std::size_t stream::read_exactly(std::span<std::byte> buffer,
+                                 std::error_code& error) const noexcept {
+  return fill(*this, buffer, error);
+}
+std::size_t stream::read_exactly(std::span<std::byte> buffer, const context& ctx,
+                                 std::error_code& error) const noexcept {
+  return fill(*this, buffer, error, ctx);
 }
 
 void stream::shutdown_write() const {

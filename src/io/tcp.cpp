@@ -112,12 +112,14 @@ tcp_listener tcp_listener::listen(std::string_view host_port, const listen_optio
   return l;
 }
 
-tcp_stream tcp_listener::accept(std::error_code& error) const {
-  return tcp_stream(accept_next(error));
+tcp_stream tcp_listener::accept(const context& ctx, std::error_code& error) const {
+  return tcp_stream(accept_next(ctx, error));
 }
-
-tcp_stream tcp_listener::accept() const {
-  return throwing("sley: accept", [this](std::error_code& e) { return accept(e); });
+tcp_stream tcp_listener::accept(std::error_code& error) const {
+  return accept(context::background(), error);
+}
+tcp_stream tcp_listener::accept(const context& ctx) const {
+  return throwing("sley: accept", [&](std::error_code& e) { return accept(ctx, e); });
 }
 
 }  // namespace sley::net

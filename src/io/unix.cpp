@@ -66,11 +66,14 @@ unix_listener unix_listener::listen(std::string_view path, const listen_options&
   return l;
 }
 
-unix_stream unix_listener::accept(std::error_code& error) const {
-  return unix_stream(accept_next(error));
+unix_stream unix_listener::accept(const context& ctx, std::error_code& error) const {
+  return unix_stream(accept_next(ctx, error));
 }
-unix_stream unix_listener::accept() const {
-  return throwing("sley: accept", [this](std::error_code& e) { return accept(e); });
+unix_stream unix_listener::accept(std::error_code& error) const {
+  return accept(context::background(), error);
+}
+unix_stream unix_listener::accept(const context& ctx) const {
+  return throwing("sley: accept", [&](std::error_code& e) { return accept(ctx, e); });
 }
 
 std::pair<unix_stream, unix_stream> unix_stream::pair(std::error_code& error) {

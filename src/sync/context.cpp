@@ -166,10 +166,12 @@ bool chan_ref::receive(void* out, const context& ctx, std::error_code& error) co
   return do_unless_ended(operation, ctx, error) && operation.received;
 }
 
-context_callback call_after(const context& ctx, std::function<void()> f) {
+namespace {
+
+context_callback call_when_ended(const context& ctx, std::function<void()>&& f, bool in_goroutine) {
   auto c = std::make_shared<context_callback_node>();
   c->function = std::move(f);
-  c->in_goroutine = true;
+  c->in_goroutine = in_goroutine;
   ending_node* n = context_access::ends_with(ctx);
   if (n == nullptr) return context_access::callback(c, ctx);
   {
@@ -181,9 +183,24 @@ context_callback call_after(const context& ctx, std::function<void()> f) {
       return context_access::callback(c, ctx);
     }
   }
-  go(c->function);
+  if (in_goroutine) {
+    go(c->function);
+  } else {
+    c->function();
+  }
   return {};
 }
+
+}  // namespace
+
+context_callback call_after(const context& ctx, std::function<void()> f) {
+  return call_when_ended(ctx, std::move(f), true);
+}
+context_callback call_at_end(const context& ctx, std::function<void()> f) {
+  return call_when_ended(ctx, std::move(f), false);
+}
+
+bool can_end(const context& ctx) noexcept { return context_access::ends_with(ctx) != nullptr; }
 
 }  // namespace detail
 

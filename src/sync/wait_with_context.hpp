@@ -21,6 +21,10 @@ template <class Wait>
 void wait_with(const context& ctx, std::error_code& error, const Wait& wait) {
   error = ctx.error();
   if (error) return;
+  if (!detail::can_end(ctx)) {
+    wait(detail::wait_limit(detail::no_deadline));
+    return;
+  }
   bool is_over = false;
   {
     wait_ender ender;

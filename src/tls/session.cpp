@@ -346,6 +346,7 @@ void session::say_goodbye() noexcept {
     forget_errors();
   }
   try {
+    transport_.set_context(context::background());  // whatever has ended: it takes no longer
     transport_.set_write_deadline(time_point::clock::now() + goodbye_time);
   } catch (const std::exception&) {
     return;  // without a limit it might take for ever

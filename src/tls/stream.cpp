@@ -2,7 +2,6 @@
 
 #include <sley/context.hpp>
 #include <sley/detail/c_text.hpp>
-#include <sley/detail/context_end.hpp>
 
 #include "tls/certificate.hpp"
 #include "tls/session.hpp"
@@ -61,10 +60,9 @@ tls_stream::tls_stream(stream connection, const tls_context& context, std::strin
 namespace {
 
 void handshake_unless_ended(const context& ctx, const tls_stream& s, std::error_code& error) {
-  {
-    const detail::on_context_end hook(ctx, [&s] { s.set_deadline(time_point::min()); });
-    s.handshake(error);
-  }
+  s.set_context(ctx);
+  s.handshake(error);
+  s.set_context(context::background());
   if (const std::error_code ended = ctx.error(); ended) error = ended;
 }
 
@@ -164,7 +162,7 @@ void tls_stream::write_all(std::span<const std::byte> bytes) const {
   throwing("sley: write", [&](std::error_code& e) { return write_all(bytes, e); });
 }
 
-// ---- deadlines and the end ----
+// ---- deadlines, a context and the end ----
 
 void tls_stream::set_deadline(instant when) const {
   if (session_ != nullptr) session_->transport().set_deadline(when);
@@ -174,6 +172,10 @@ void tls_stream::set_read_deadline(instant when) const {
 }
 void tls_stream::set_write_deadline(instant when) const {
   if (session_ != nullptr) session_->transport().set_write_deadline(when);
+}
+
+void tls_stream::set_context(const context& ctx) const {
+  if (session_ != nullptr) session_->transport().set_context(ctx);
 }
 
 void tls_stream::shutdown_write(std::error_code& error) const noexcept {
@@ -261,13 +263,16 @@ tls_listener tls_listener::listen(std::string_view host_port, const tls_context&
   return l;
 }
 
-tls_stream tls_listener::accept(std::error_code& error) const {
-  tcp_stream connection = listener_.accept(error);
+tls_stream tls_listener::accept(const context& ctx, std::error_code& error) const {
+  tcp_stream connection = listener_.accept(ctx, error);
   if (error) return {};
   return tls_stream(std::move(connection), context_);
 }
-tls_stream tls_listener::accept() const {
-  return throwing("sley: accept", [this](std::error_code& e) { return accept(e); });
+tls_stream tls_listener::accept(std::error_code& error) const {
+  return accept(context::background(), error);
+}
+tls_stream tls_listener::accept(const context& ctx) const {
+  return throwing("sley: accept", [&](std::error_code& e) { return accept(ctx, e); });
 }
 
 }  // namespace sley::net

@@ -4,6 +4,7 @@
 // units and locks go over, whose accounts must balance. The simulation has the storm in every order
 // and by its own clock: simulation/scenarios_context.cpp.
 #include "support/harness.hpp"
+#include "support/short_context.hpp"
 
 #include <sley/context.hpp>
 #include <sley/sync.hpp>
@@ -15,7 +16,6 @@
 #include <numeric>
 #include <string>
 #include <system_error>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -23,6 +23,7 @@ using sley::context;
 using sley::context_errc;
 using sley_test::random_source;
 using sley_test::rounds;
+using sley_test::short_context;
 using namespace std::chrono_literals;
 
 namespace {
@@ -333,37 +334,6 @@ GO_TEST(context_waits, a_group_may_go_after_a_wait_that_was_given_up) {
 }
 
 // ---- the storm ----
-
-namespace {
-
-// A context that ends soon, after a number of yields or by the clock, or not at all.
-class short_context {
- public:
-  explicit short_context(random_source& random) {
-    if (random.one_in(4)) return;
-    if (random.one_in(2)) {
-      std::tie(ctx_, cancel_) =
-          sley::with_timeout({}, std::chrono::microseconds(random.below(300)));
-      return;
-    }
-    std::tie(ctx_, cancel_) = sley::with_cancel({});
-    sley::go([cancel = cancel_, yields = random.below(20)] {
-      for (std::uint64_t i = 0; i < yields; ++i) sley::this_goroutine::yield();
-      cancel();
-    });
-  }
-  ~short_context() { cancel_(); }
-  short_context(const short_context&) = delete;
-  short_context& operator=(const short_context&) = delete;
-
-  const context& get() const noexcept { return ctx_; }
-
- private:
-  context ctx_;
-  sley::cancel_function cancel_;
-};
-
-}  // namespace
 
 GO_TEST(context_waits, no_value_is_lost_or_doubled_in_a_storm) {
   constexpr int senders = 4, receivers = 4;

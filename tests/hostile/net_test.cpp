@@ -42,6 +42,10 @@ sley::context ended_context() {
   return ctx;
 }
 
+sley::context a_context(arguments& x) {
+  return x.pick<bool>({false, true}) ? ended_context() : sley::context::background();
+}
+
 net::listen_options extreme_listen_options(arguments& x) {
   net::listen_options o;
   o.backlog = x.number(o.backlog);
@@ -156,12 +160,35 @@ CALLS(read_exactly_error, "net::stream::read_exactly(span<byte> buffer, error_co
   p.server.read_exactly(x.buffer(), error);
 }
 
+CALLS(read_with_a_context, "net::stream::read_exactly(span<byte> buffer, context ctx)",
+      "byte_stream::read_some(span<byte> buffer, context ctx)") {
+  const tcp_pair p = pair_with_bytes();
+  const sley::context ctx = a_context(x);
+  p.server.read_some(x.buffer(), ctx);
+  p.server.read_exactly(x.buffer(), ctx);
+}
+CALLS(read_with_a_context_error,
+      "net::stream::read_exactly(span<byte> buffer, context ctx, error_code error)",
+      "byte_stream::read_some(span<byte> buffer, context ctx, error_code error)") {
+  const tcp_pair p = pair_with_bytes();
+  const sley::context ctx = a_context(x);
+  std::error_code& error = x.error();
+  p.server.read_some(x.buffer(), ctx, error);
+  p.server.read_exactly(x.buffer(), ctx, error);
+}
+
 CALLS(read_buffers, "byte_stream::read_some(io_buffers auto buffers)",
-      "byte_stream::read_some(span<iovec> buffers, error_code error)") {
+      "byte_stream::read_some(span<iovec> buffers, error_code error)",
+      "byte_stream::read_some(io_buffers auto buffers, context ctx)",
+      "byte_stream::read_some(span<iovec> buffers, context ctx, error_code error)") {
   const tcp_pair p = pair_with_bytes();
   const std::vector<iovec> buffers = extreme_buffers(x);
+  std::error_code& error = x.error();
   p.server.read_some(buffers);
-  p.server.read_some(buffers, x.error());
+  p.server.read_some(buffers, error);
+  const sley::context ctx = a_context(x);
+  p.server.read_some(buffers, ctx, error);
+  p.server.read_some(buffers, ctx);
 }
 
 CALLS(write, "byte_stream::write_some(span<byte> bytes)",
@@ -178,6 +205,45 @@ CALLS(write_error, "byte_stream::write_some(span<byte> bytes, error_code error)"
   EXPECT_FALSE(error) << error.message();
   const std::span<const std::byte> bytes = x.bytes();
   EXPECT_EQ(p.writer().write_all(bytes, error), bytes.size());
+}
+CALLS(write_with_a_context, "byte_stream::write_some(span<byte> bytes, context ctx)",
+      "byte_stream::write_all(span<byte> bytes, context ctx)",
+      "byte_stream::write_some(span<byte> bytes, context ctx, error_code error)",
+      "byte_stream::write_all(span<byte> bytes, context ctx, error_code error)") {
+  const drained_pair p;
+  const sley::context ctx = a_context(x);
+  std::error_code& error = x.error();
+  const std::span<const std::byte> bytes = x.bytes();
+  p.writer().write_some(bytes, ctx, error);
+  EXPECT_EQ(p.writer().write_all(bytes, ctx, error), ctx.error() ? 0 : bytes.size());
+  p.writer().write_some(bytes, ctx);
+  p.writer().write_all(bytes, ctx);
+}
+CALLS(write_text_with_a_context, "byte_stream::write_some(string_view text, context ctx)",
+      "byte_stream::write_all(string_view text, context ctx)",
+      "byte_stream::write_some(string_view text, context ctx, error_code error)",
+      "byte_stream::write_all(string_view text, context ctx, error_code error)") {
+  const drained_pair p;
+  const sley::context ctx = a_context(x);
+  std::error_code& error = x.error();
+  const std::string_view text = x.text("text");
+  p.writer().write_some(text, ctx, error);
+  EXPECT_EQ(p.writer().write_all(text, ctx, error), ctx.error() ? 0 : text.size());
+  p.writer().write_some(text, ctx);
+  p.writer().write_all(text, ctx);
+}
+CALLS(write_buffers_with_a_context, "byte_stream::write_some(io_buffers auto buffers, context ctx)",
+      "byte_stream::write_all(io_buffers auto buffers, context ctx)",
+      "byte_stream::write_some(span<iovec> buffers, context ctx, error_code error)",
+      "byte_stream::write_all(span<iovec> buffers, context ctx, error_code error)") {
+  const drained_pair p;
+  const sley::context ctx = a_context(x);
+  std::error_code& error = x.error();
+  const std::vector<iovec> buffers = extreme_buffers(x);
+  p.writer().write_some(buffers, ctx, error);
+  p.writer().write_all(buffers, ctx, error);
+  p.writer().write_some(buffers, ctx);
+  p.writer().write_all(buffers, ctx);
 }
 CALLS(write_text, "byte_stream::write_some(string_view text)",
       "byte_stream::write_all(string_view text)",
@@ -400,6 +466,50 @@ CALLS(datagrams_error, "net::datagram_socket::receive(span<byte> buffer, error_c
   a.send(sley_test::bytes_of("datagram"));
   b.receive(x.buffer(), x.error());
   a.send(x.bytes(), x.error());
+}
+CALLS(datagrams_with_a_context, "net::datagram_socket::receive(span<byte> buffer, context ctx)",
+      "net::datagram_socket::receive(span<byte> buffer, context ctx, error_code error)",
+      "net::datagram_socket::receive_from(span<byte> buffer, endpoint from, context ctx)",
+      "net::datagram_socket::receive_from(span<byte> buffer, endpoint from, context ctx, "
+      "error_code error)",
+      "net::datagram_socket::send(span<byte> datagram, context ctx)",
+      "net::datagram_socket::send(span<byte> datagram, context ctx, error_code error)",
+      "net::datagram_socket::send(string_view text, context ctx)",
+      "net::datagram_socket::send(string_view text, context ctx, error_code error)") {
+  const auto [a, b] = net::unix_datagram::pair();
+  const sley::context ctx = a_context(x);
+  std::error_code& error = x.error();
+  net::endpoint from;
+  for (int i = 0; i < 4; ++i) a.send(sley_test::bytes_of("datagram"));
+  b.receive(x.buffer(), ctx, error);
+  b.receive_from(x.buffer(), from, ctx, error);
+  a.send(x.bytes(), ctx, error);
+  a.send(x.text("datagram"), ctx, error);
+  switch (x.pick<int>({0, 1, 2, 3})) {
+    case 0: use(b.receive(x.buffer(), ctx)); break;
+    case 1: use(b.receive_from(x.buffer(), from, ctx)); break;
+    case 2: use(a.send(x.bytes(), ctx)); break;
+    default: use(a.send(x.text("datagram"), ctx));
+  }
+}
+CALLS(datagrams_to_with_a_context,
+      "net::datagram_socket::send_to(span<byte> datagram, endpoint to, context ctx)",
+      "net::datagram_socket::send_to(span<byte> datagram, endpoint to, context ctx, error_code "
+      "error)",
+      "net::datagram_socket::send_to(string_view text, endpoint to, context ctx)",
+      "net::datagram_socket::send_to(string_view text, endpoint to, context ctx, error_code "
+      "error)") {
+  const auto socket = net::udp_socket::bind("127.0.0.1:0");
+  const net::endpoint to = extreme_endpoint(x);
+  const sley::context ctx = a_context(x);
+  std::error_code& error = x.error();
+  socket.send_to(x.bytes(), to, ctx, error);
+  socket.send_to(x.text("datagram"), to, ctx, error);
+  if (x.pick<bool>({false, true})) {
+    socket.send_to(x.bytes(), to, ctx);
+  } else {
+    socket.send_to(x.text("datagram"), to, ctx);
+  }
 }
 CALLS(text_datagrams, "net::datagram_socket::send(string_view text)",
       "net::datagram_socket::send(string_view text, error_code error)") {

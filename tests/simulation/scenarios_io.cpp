@@ -1,6 +1,7 @@
 // The poller, on pipes: nothing outside of the simulation changes them.
 #include "scenarios.hpp"
 
+#include <sley/context.hpp>
 #include <sley/os.hpp>
 #include <sley/sley.hpp>
 #include <sley/testing.hpp>
@@ -114,12 +115,94 @@ void a_reader_beside_hogs() {
   all.wait();
 }
 
+// The context is the reads' own, or bound to the file: whatever the order, each byte comes once.
+template <bool is_bound>
+void a_context_ends_reads() {
+  auto [in, out] = sley::os::pipe();
+  const sley::os::file& source = in;
+  const sley::os::file& sink = out;
+  constexpr int total = 6;
+  sley::wait_group all;
+  all.go([&] {
+    for (int i = 0; i < total; ++i) {
+      const auto b = static_cast<std::byte>(i);
+      sink.write_all({&b, 1});
+      sley::this_goroutine::yield();
+    }
+  });
+  int ends = 20;  // after which the writer gets its turn, however unfair the order is
+  for (int got = 0; got < total; --ends) {
+    const auto [ctx, cancel] = sley::with_cancel({});
+    if (ends > 0) all.go([cancel = cancel] { cancel(); });
+    std::byte b{};
+    std::error_code error;
+    if constexpr (is_bound) {
+      source.set_context(ctx);
+      source.read_some({&b, 1}, error);
+    } else {
+      source.read_some({&b, 1}, ctx, error);
+    }
+    check(!error || error == sley::context_errc::canceled, "it says why");
+    if (!error) check(b == static_cast<std::byte>(got++), "every byte comes once, in order");
+  }
+  all.wait();
+}
+
+// Readers in line, of which each has its own context: one ends, the others read.
+void a_context_ends_one_reader_of_several() {
+  auto [in, out] = sley::os::pipe();
+  const sley::os::file& source = in;
+  const auto [ctx, cancel] = sley::with_cancel({});
+  sley::wait_group readers;
+  std::atomic<int> got = 0;
+  for (int i = 0; i < 3; ++i) {
+    readers.go([&, c = i == 1 ? ctx : sley::context()] {
+      std::byte b{};
+      std::error_code error;
+      got += static_cast<int>(source.read_some({&b, 1}, c, error));
+    });
+  }
+  sley::go([cancel = cancel] { cancel(); });
+  std::byte bytes[3] = {};
+  out.write_all(bytes);
+  readers.wait();
+  const int is_left = 3 - got;
+  check(is_left <= 1, "the others read");
+  if (is_left == 1) check(source.read_some(bytes) == 1, "what is not read is left");
+}
+
+// Two contexts end, one after the other is bound, and the file is closed: both readers go on.
+void bindings_and_a_close_race() {
+  auto [in, out] = sley::os::pipe();
+  sley::os::file& source = in;
+  const auto [first, end_first] = sley::with_cancel({});
+  const auto [second, end_second] = sley::with_timeout({}, 1ms);
+  sley::wait_group all;
+  for (int i = 0; i < 2; ++i) {
+    all.go([&] {
+      std::byte b{};
+      std::error_code error;
+      source.read_some({&b, 1}, error);
+      check(static_cast<bool>(error), "it is told");
+    });
+  }
+  all.go([&, end = end_first] { end(); });
+  source.set_context(first);
+  source.set_context(second);
+  all.go([&] { source.close(); });
+  all.wait();
+}
+
 constexpr scenario scenarios[] = {
     {"a_pipe_fuller_than_it_holds", a_pipe_fuller_than_it_holds},
     {"ping_pong_over_pipes", ping_pong_over_pipes},
     {"a_deadline_ends_a_read", a_deadline_ends_a_read},
     {"close_wakes_a_reader", close_wakes_a_reader},
     {"a_reader_beside_hogs", a_reader_beside_hogs},
+    {"a_context_ends_reads", a_context_ends_reads<false>},
+    {"a_bound_context_ends_reads", a_context_ends_reads<true>},
+    {"a_context_ends_one_reader_of_several", a_context_ends_one_reader_of_several},
+    {"bindings_and_a_close_race", bindings_and_a_close_race},
 };
 
 }  // namespace

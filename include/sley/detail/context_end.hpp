@@ -11,14 +11,15 @@
 
 namespace sley::detail {
 
-// Calls f, in a goroutine, if the context ends while this object lives. Its end waits for a call
-// that is under way: so f may use what is on the stack. f must not wait for the object's end.
+// The call that ends the context calls f, if that is while this object lives. Its end waits for a
+// call that is under way: so f may use what is on the stack. f must not wait for the object's end.
+// It throws nothing, and is short, because others wait for it: it wakes the waiting goroutine.
 class on_context_end {
  public:
   template <class F>
   on_context_end(const context& ctx, F f) : call_(std::make_shared<call>()) {
     call_->function = std::move(f);
-    registration_ = after_func(ctx, [c = call_] { c->run(); });
+    registration_ = call_at_end(ctx, [c = call_] { c->run(); });
   }
   ~on_context_end() {
     registration_.stop();

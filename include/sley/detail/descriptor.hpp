@@ -11,6 +11,9 @@
 #include <type_traits>
 #include <utility>
 
+namespace sley {
+class context;
+}
 namespace sley::rt {
 struct watched;
 }
@@ -72,6 +75,7 @@ class SLEY_API descriptor {
   // Throws std::bad_alloc, and std::system_error where there are no deadlines.
   void set_read_deadline(instant when) const;
   void set_write_deadline(instant when) const;
+  void set_context(const context& ctx) const;  // throws std::bad_alloc
   // Once. If it is given, that file is removed before.
   void close(std::error_code& error, const char* file = nullptr) noexcept;
 

@@ -19,8 +19,9 @@ namespace {
 // The helpers here require the lock.
 
 io_result state_of(const watched* w, const io_observer& self) noexcept {
-  if (w->is_closing.load_relaxed()) return io_result::closed;
-  if (self.is_canceled) return io_result::canceled;
+  const io_result ended = w->ended_by.load_relaxed();  // the lock orders it
+  if (ended != io_result::ready) return ended;
+  if (self.end != io_result::ready) return self.end;
   const bool is_late =
       (self.reads && w->reading.has_expired) || (self.writes && w->writing.has_expired);
   return is_late ? io_result::timed_out : io_result::ready;
@@ -68,9 +69,9 @@ void end_observing(watched* w, io_observer& self) noexcept {
   ready_all(std::move(woken));
 }
 
-void cancel_observing(watched* w, io_observer& which) noexcept {
+void end_observer(watched* w, io_observer& which, io_result why) noexcept {
   w->lock.acquire();
-  which.is_canceled = true;
+  which.end = why;
   goroutine* parked = alert(which);
   w->lock.release();
   if (parked != nullptr) ready(parked);

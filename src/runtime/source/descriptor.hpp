@@ -15,23 +15,32 @@ namespace sley::rt {
 
 struct watched;
 
-enum class io_result : std::uint8_t { ready, timed_out, closed, canceled };  // canceled: observers
+// `canceled` and `deadline_exceeded` are how a context has ended; without memory it can't end it.
+enum class io_result : std::uint8_t {
+  ready,
+  timed_out,
+  closed,
+  canceled,
+  deadline_exceeded,
+  no_memory,
+};
 
-// A goroutine that waits, on its own stack.
+// A goroutine that waits, on its own stack. An operation with a context has one for all its waits.
 struct io_waiter {
   goroutine* g = nullptr;
   io_waiter* next = nullptr;            // in the queue for a side
   io_result result = io_result::ready;  // written before it is made ready
+  io_result end = io_result::ready;     // [lock: the descriptor's] how its context has ended
 };
 
 // A goroutine that observes a descriptor, on its own stack.
 struct io_observer {
-  bool reads = false;           // [const] the deadline for reading counts
-  bool writes = false;          // [const] the deadline for writing counts
-  goroutine* g = nullptr;       // [lock: the descriptor's] while it is parked
-  io_observer* next = nullptr;  // [lock: likewise]
-  bool is_alerted = true;       // [lock: likewise] a look at the descriptor is worth it
-  bool is_canceled = false;     // [lock: likewise]
+  bool reads = false;                // [const] the deadline for reading counts
+  bool writes = false;               // [const] the deadline for writing counts
+  goroutine* g = nullptr;            // [lock: the descriptor's] while it is parked
+  io_observer* next = nullptr;       // [lock: likewise]
+  bool is_alerted = true;            // [lock: likewise] a look at the descriptor is worth it
+  io_result end = io_result::ready;  // [lock: likewise] how its context has ended
 };
 
 // Reading or writing.
@@ -49,12 +58,14 @@ struct io_side : timer {               // the deadline's
 // that comes too late finds a record: of another sequence.
 struct alignas(64) watched {
   detail::lock lock{detail::lock_rank::descriptor};
-  std::uint16_t sequence = 0;       // [lock: lock] grows with each use of the record
-  detail::atomic<bool> is_closing;  // changed under the lock
-  bool has_ended = false;           // [lock: lock] reading always is worth a call
-  std::uint32_t users = 0;          // [lock: lock] operations under way
-  int fd = -1;                      // [const] while it is watched
-  std::uint32_t set = 0;            // [lock: lock] the watch set that it is in
+  std::uint16_t sequence = 0;  // [lock: lock] grows with each use of the record
+  // Changed under the lock: what all operations fail with. `closed` stays; else it is how the bound
+  // context has ended.
+  detail::atomic<io_result> ended_by{io_result::ready};
+  bool has_ended = false;   // [lock: lock] reading always is worth a call
+  std::uint32_t users = 0;  // [lock: lock] operations under way
+  int fd = -1;              // [const] while it is watched
+  std::uint32_t set = 0;    // [lock: lock] the watch set that it is in
   // [lock: lock] Waits of readers since the set was chosen, waits on processors of other sets, and
   // the number of waits at which it is chosen again.
   std::uint8_t waits = 0;
@@ -65,6 +76,8 @@ struct alignas(64) watched {
   io_observer* observers = nullptr;  // [lock: lock]
   io_side reading;
   io_side writing;
+  std::uint64_t binding = 0;  // [lock: lock] grows with each context, and with each use
+  void* bound = nullptr;      // [lock: lock] the context's hook, which io/descriptor.cpp owns
   detail::lock deadlines{detail::lock_rank::deadlines};  // held while a deadline is set
   watched* next_free = nullptr;                          // [lock: that of the records]
   watched* next_all = nullptr;  // [const] once it is on the list of all records
