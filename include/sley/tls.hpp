@@ -119,7 +119,8 @@ struct tls_certificate {
 // The handshake takes place in handshake(), or else in the first read or write; both deadlines
 // count for it. What fails in TLS fails for ever, and so does writing once a write has failed, by a
 // deadline too, as in Go: part of a record may be on its way. A read that timed out can be made
-// again.
+// again. So can reads and writes that a context has ended: what a write has taken by then is sent
+// with the next, or by close(). A handshake whose sending a context has ended has failed.
 class SLEY_API tls_stream {
  public:
   tls_stream() noexcept;
@@ -143,32 +144,61 @@ class SLEY_API tls_stream {
 
   // Once; then it does nothing. That of a client ends before the server has judged the client's
   // certificate (TLS 1.3): the first read tells.
-  void handshake() const;
+  void handshake(const context& ctx = context::background()) const;
   void handshake(std::error_code& error) const noexcept;
+  void handshake(const context& ctx, std::error_code& error) const noexcept;
 
-  // 0: the end, as the peer has announced it; without that it is tls_errc::truncated.
-  std::size_t read_some(std::span<std::byte> buffer) const;
+  // 0: the end, as the peer has announced it; without that it is tls_errc::truncated. With a
+  // context as byte_stream's.
+  std::size_t read_some(std::span<std::byte> buffer,
+                        const context& ctx = context::background()) const;
   std::size_t read_some(std::span<std::byte> buffer, std::error_code& error) const noexcept;
+  std::size_t read_some(std::span<std::byte> buffer, const context& ctx,
+                        std::error_code& error) const noexcept;
   std::size_t read_some(std::span<const iovec> buffers, std::error_code& error) const noexcept;
-  void read_exactly(std::span<std::byte> buffer) const;
+  std::size_t read_some(std::span<const iovec> buffers, const context& ctx,
+                        std::error_code& error) const noexcept;
+  void read_exactly(std::span<std::byte> buffer, const context& ctx = context::background()) const;
   std::size_t read_exactly(std::span<std::byte> buffer, std::error_code& error) const noexcept;
+  std::size_t read_exactly(std::span<std::byte> buffer, const context& ctx,
+                           std::error_code& error) const noexcept;
 
   // What they return after an error is how many bytes were taken, not how many have arrived.
-  std::size_t write_some(std::span<const std::byte> bytes) const;
+  std::size_t write_some(std::span<const std::byte> bytes,
+                         const context& ctx = context::background()) const;
   std::size_t write_some(std::span<const std::byte> bytes, std::error_code& error) const noexcept;
+  std::size_t write_some(std::span<const std::byte> bytes, const context& ctx,
+                         std::error_code& error) const noexcept;
   std::size_t write_some(std::span<const iovec> buffers, std::error_code& error) const noexcept;
-  std::size_t write_some(std::string_view text) const {
-    return write_some(std::as_bytes(std::span(text)));
+  std::size_t write_some(std::span<const iovec> buffers, const context& ctx,
+                         std::error_code& error) const noexcept;
+  std::size_t write_some(std::string_view text, const context& ctx = context::background()) const {
+    return write_some(std::as_bytes(std::span(text)), ctx);
   }
   std::size_t write_some(std::string_view text, std::error_code& error) const noexcept {
     return write_some(std::as_bytes(std::span(text)), error);
   }
-  void write_all(std::span<const std::byte> bytes) const;
+  std::size_t write_some(std::string_view text, const context& ctx,
+                         std::error_code& error) const noexcept {
+    return write_some(std::as_bytes(std::span(text)), ctx, error);
+  }
+  void write_all(std::span<const std::byte> bytes,
+                 const context& ctx = context::background()) const;
   std::size_t write_all(std::span<const std::byte> bytes, std::error_code& error) const noexcept;
+  std::size_t write_all(std::span<const std::byte> bytes, const context& ctx,
+                        std::error_code& error) const noexcept;
   std::size_t write_all(std::span<const iovec> buffers, std::error_code& error) const noexcept;
-  void write_all(std::string_view text) const { write_all(std::as_bytes(std::span(text))); }
+  std::size_t write_all(std::span<const iovec> buffers, const context& ctx,
+                        std::error_code& error) const noexcept;
+  void write_all(std::string_view text, const context& ctx = context::background()) const {
+    write_all(std::as_bytes(std::span(text)), ctx);
+  }
   std::size_t write_all(std::string_view text, std::error_code& error) const noexcept {
     return write_all(std::as_bytes(std::span(text)), error);
+  }
+  std::size_t write_all(std::string_view text, const context& ctx,
+                        std::error_code& error) const noexcept {
+    return write_all(std::as_bytes(std::span(text)), ctx, error);
   }
 
   void set_deadline(instant when) const;

@@ -1,5 +1,6 @@
 #include "tls/session.hpp"
 
+#include <sley/context.hpp>
 #include <sley/detail/c_text.hpp>
 
 #include "tls/errors.hpp"
@@ -10,6 +11,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <mutex>
 #include <new>
 #include <stdexcept>
 #include <utility>
@@ -31,6 +33,21 @@ std::string_view trimmed(std::string_view host) noexcept {
 
 bool is_connection_lost(const std::error_code& error) noexcept {
   return error == std::errc::broken_pipe || error == std::errc::connection_reset;
+}
+
+// wait(ctx, error) for a caller without exceptions.
+template <class Wait>
+void wait_unless_ended(const Wait& wait, const context& ctx, std::error_code& error) noexcept try {
+  wait(ctx, error);
+} catch (const std::bad_alloc&) {
+  error = std::make_error_code(std::errc::not_enough_memory);
+}
+
+std::error_code lock_unless_ended(std::unique_lock<mutex>& turn, const context& ctx) noexcept {
+  std::error_code error;
+  wait_unless_ended([&turn](auto&... with) { turn.mutex()->lock(with...); }, ctx, error);
+  if (!error) turn = std::unique_lock(*turn.mutex(), std::adopt_lock);
+  return error;
 }
 
 void check(bool is_done, const char* operation) {
@@ -132,29 +149,34 @@ session::outcome session::attempt(const Call& call, std::error_code& error) noex
 }
 
 // As many tries as it takes. The output of a try is on its way when this returns, or another
-// goroutine sends it.
+// goroutine sends it. A caller that leaves it does not ask how its sending has ended.
 template <class Call>
-session::outcome session::drive(patience p, const Call& call, std::error_code& error) noexcept {
+session::outcome session::drive(patience p, const Call& call, const context& ctx,
+                                std::error_code& error) noexcept {
   for (;;) {  // ends with the call; each round but the last reads from the network
     outcome result;
     std::uint64_t seen;
-    bool has_output;
+    bool has_some;
     {
       std::lock_guard guard(state_);
       result = attempt(call, error);
       seen = fed_;
-      has_output = wire_.has_output();
+      has_some = has_output();
     }
-    if (has_output) send(p);
+    const std::error_code ended = has_some ? send(p, ctx) : std::error_code();
+    if (ended && !error && p == patience::waits) {
+      error = ended;
+      return outcome::failed;
+    }
     if (result != outcome::wants_input) return result;
     error = what_stops_the_handshake();
-    if (error || !feed(seen, error)) return outcome::failed;
+    if (error || !feed(seen, ctx, error)) return outcome::failed;
   }
 }
 
 // Reads from the network, unless another goroutine has since `seen`. While another goroutine reads,
 // waits for that. The end of the stream is no error here: OpenSSL knows whether it may come.
-bool session::feed(std::uint64_t seen, std::error_code& error) noexcept {
+bool session::feed(std::uint64_t seen, const context& ctx, std::error_code& error) noexcept {
   feed_waiter self;
   {
     std::unique_lock guard(state_);
@@ -163,12 +185,11 @@ bool session::feed(std::uint64_t seen, std::error_code& error) noexcept {
       self.woken.add(1);
       self.next = std::exchange(feed_waiters_, &self);
       guard.unlock();
-      self.woken.wait();
-      return true;  // if that read failed, the caller finds out by a read of its own
+      return wait_for_feed(self, ctx, error);
     }
     is_feeding_ = true;
   }
-  const std::size_t n = read_from_network(error);
+  const std::size_t n = read_from_network(ctx, error);
   feed_waiter* waiters;
   {
     std::lock_guard guard(state_);
@@ -187,52 +208,90 @@ bool session::feed(std::uint64_t seen, std::error_code& error) noexcept {
   return !error;
 }
 
+// If that read failed, the caller finds out by a read of its own. False: the context has ended.
+bool session::wait_for_feed(feed_waiter& self, const context& ctx,
+                            std::error_code& error) noexcept {
+  wait_unless_ended([&self](auto&... with) { self.woken.wait(with...); }, ctx, error);
+  if (!error) return true;
+  if (leave_feed(self)) return false;
+  self.woken.wait();  // it is being woken
+  error.clear();
+  return true;
+}
+
+bool session::leave_feed(feed_waiter& self) noexcept {
+  std::lock_guard guard(state_);
+  feed_waiter** link = &feed_waiters_;
+  while (*link != nullptr && *link != &self) link = &(*link)->next;
+  if (*link == nullptr) return false;
+  *link = self.next;
+  return true;
+}
+
 // Called by the feeding goroutine, which owns the wire's room.
-std::size_t session::read_from_network(std::error_code& error) noexcept {
+std::size_t session::read_from_network(const context& ctx, std::error_code& error) noexcept {
   const std::span<std::byte> room = wire_.room();
   if (room.empty()) {
     error = std::make_error_code(std::errc::not_enough_memory);
     return 0;
   }
-  return transport_.read_some(room, error);
+  return transport_.read_some(room, ctx, error);
 }
 
-void session::send(patience p) noexcept {
+// Any error is that of a context, and something may be left.
+std::error_code session::send(patience p, const context& ctx) noexcept {
   bool is_more_left = true;
   while (is_more_left) {
     {
       std::unique_lock turn(sending_, std::defer_lock);
-      if (p == patience::waits) {
-        turn.lock();
-      } else if (!turn.try_lock()) {
-        return;
+      if (p == patience::leaves_it) {
+        if (!turn.try_lock()) return {};
+      } else if (const std::error_code ended = lock_unless_ended(turn, ctx); ended) {
+        return ended;
       }
-      send_output();
+      if (const std::error_code ended = send_output(ctx); ended) return ended;
     }
     // A goroutine that found the turn taken after the last look inside has left output here.
     std::lock_guard guard(state_);
-    is_more_left = wire_.has_output();
+    is_more_left = has_output();
   }
+  return {};
 }
 
 // In the turn to send.
-void session::send_output() noexcept {
-  for (;;) {  // ends when there is nothing left
-    {
-      std::lock_guard guard(state_);
-      if (write_failure_) wire_.drop_output();
-      if (!wire_.has_output()) return;
-      wire_.swap_output(to_send_);
-    }
+std::error_code session::send_output(const context& ctx) noexcept {
+  while (take_output()) {
     std::error_code error;
-    transport_.write_all(to_send_, error);
+    sent_ += transport_.write_all(std::span(to_send_).subspan(sent_), ctx, error);
+    if (keep_or_fail(error)) return error;
+    sent_ = 0;
     to_send_.clear();
     if (to_send_.capacity() > kept_bytes) to_send_ = {};
-    if (error) {
-      std::lock_guard guard(state_);
-      write_failure_ = error;
-    }
   }
+  return {};
+}
+
+// False: there is nothing to send.
+bool session::take_output() noexcept {
+  std::lock_guard guard(state_);
+  if (write_failure_) wire_.drop_output();
+  if (has_rest_) return true;
+  if (!wire_.has_output()) return false;
+  wire_.swap_output(to_send_);
+  has_rest_ = true;
+  return true;
+}
+
+// True: a context has ended the write, and the rest stays for the next that sends. After any other
+// error, and in a handshake, nothing is sent any more.
+bool session::keep_or_fail(const std::error_code& error) noexcept {
+  std::lock_guard guard(state_);
+  const bool is_kept =
+      error.category() == context_category() && SSL_is_init_finished(ssl_.get()) != 0;
+  if (is_kept) return true;
+  has_rest_ = false;
+  if (error) write_failure_ = error;
+  return false;
 }
 
 // A peer that refuses us and closes may have said why: that can still be read.
@@ -244,20 +303,23 @@ std::error_code session::what_stops_the_handshake() const noexcept {
 
 // ---- the operations ----
 
-void session::handshake(std::error_code& error) noexcept {
-  error.clear();
-  drive(patience::waits, [this] { return judge(SSL_do_handshake(ssl_.get())); }, error);
+void session::handshake(const context& ctx, std::error_code& error) noexcept {
+  error = ctx.error();
+  if (error) return;
+  drive(patience::waits, [this] { return judge(SSL_do_handshake(ssl_.get())); }, ctx, error);
 }
 
-std::size_t session::read(std::span<const iovec> buffers, std::error_code& error) noexcept {
-  error.clear();
+std::size_t session::read(std::span<const iovec> buffers, const context& ctx,
+                          std::error_code& error) noexcept {
+  error = ctx.error();
+  if (error) return 0;
   if (std::ranges::all_of(buffers, [](const iovec& b) { return b.iov_len == 0; })) return 0;
   if (!transport_.is_open()) {
     error = std::make_error_code(std::errc::operation_canceled);
     return 0;
   }
   std::size_t done = 0;
-  drive(patience::leaves_it, [&] { return read_records(buffers, done); }, error);
+  drive(patience::leaves_it, [&] { return read_records(buffers, done); }, ctx, error);
   return done;
 }
 
@@ -278,17 +340,19 @@ session::outcome session::read_records(std::span<const iovec> buffers, std::size
   return outcome::done;
 }
 
-std::size_t session::write(std::span<const iovec> buffers, bool all,
+std::size_t session::write(std::span<const iovec> buffers, bool all, const context& ctx,
                            std::error_code& error) noexcept {
-  std::lock_guard turn(writing_);
+  std::unique_lock turn(writing_, std::defer_lock);
+  error = lock_unless_ended(turn, ctx);
+  if (error) return 0;
   pieces rest(buffers);
   std::size_t done = 0;
   do {
     error = what_stops_writing();
     if (error) break;
-    drive(patience::waits, [&] { return write_records(rest, done); }, error);
+    drive(patience::waits, [&] { return write_records(rest, done); }, ctx, error);
     if (!error) error = what_stops_writing();
-  } while (!error && all && !rest.front().empty());
+  } while (!error && (all || done == 0) && !rest.front().empty());
   return done;
 }
 
@@ -313,7 +377,8 @@ std::error_code session::what_stops_writing() const noexcept {
 }
 
 void session::shutdown_write(std::error_code& error) noexcept {
-  handshake(error);
+  const context& forever = context::background();
+  handshake(forever, error);
   if (error) return;
   std::lock_guard turn(writing_);
   drive(
@@ -323,7 +388,7 @@ void session::shutdown_write(std::error_code& error) noexcept {
         if ((SSL_get_shutdown(ssl_.get()) & SSL_SENT_SHUTDOWN) != 0) return outcome::done;
         return SSL_shutdown(ssl_.get()) >= 0 ? outcome::done : judge(-1);
       },
-      error);
+      forever, error);
   std::lock_guard guard(state_);
   if (!error) error = write_failure_;
 }
@@ -351,7 +416,7 @@ void session::say_goodbye() noexcept {
   } catch (const std::exception&) {
     return;  // without a limit it might take for ever
   }
-  send(patience::leaves_it);
+  send(patience::leaves_it, context::background());
 }
 
 }  // namespace sley::tls

@@ -12,6 +12,9 @@
 //              because OpenSSL's errors are the thread's
 // A reader never waits for a writer: it leaves its output (answers of the protocol) to the
 // goroutine that is sending at that moment.
+//
+// A context ends each of these waits. A goroutine that gives up sending leaves the rest of the
+// records to the next that sends, so the stream stays whole; only a handshake is over with that.
 #pragma once
 
 #include <sley/net.hpp>
@@ -49,10 +52,12 @@ class session {
   session(const session&) = delete;
   session& operator=(const session&) = delete;
 
-  void handshake(std::error_code& error) noexcept;
-  std::size_t read(std::span<const iovec> buffers, std::error_code& error) noexcept;
-  // Until all is sent, or once.
-  std::size_t write(std::span<const iovec> buffers, bool all, std::error_code& error) noexcept;
+  void handshake(const context& ctx, std::error_code& error) noexcept;
+  std::size_t read(std::span<const iovec> buffers, const context& ctx,
+                   std::error_code& error) noexcept;
+  // Until all is sent, or until something is.
+  std::size_t write(std::span<const iovec> buffers, bool all, const context& ctx,
+                    std::error_code& error) noexcept;
   void shutdown_write(std::error_code& error) noexcept;
   void close(std::error_code& error) noexcept;
   void abort() noexcept { transport_.abort(); }
@@ -87,11 +92,16 @@ class session {
   template <class Call>
   outcome attempt(const Call& call, std::error_code& error) noexcept;
   template <class Call>
-  outcome drive(patience p, const Call& call, std::error_code& error) noexcept;
-  bool feed(std::uint64_t seen, std::error_code& error) noexcept;
-  std::size_t read_from_network(std::error_code& error) noexcept;
-  void send(patience p) noexcept;
-  void send_output() noexcept;
+  outcome drive(patience p, const Call& call, const context& ctx, std::error_code& error) noexcept;
+  bool feed(std::uint64_t seen, const context& ctx, std::error_code& error) noexcept;
+  bool wait_for_feed(feed_waiter& self, const context& ctx, std::error_code& error) noexcept;
+  bool leave_feed(feed_waiter& self) noexcept;
+  std::size_t read_from_network(const context& ctx, std::error_code& error) noexcept;
+  bool has_output() const noexcept { return wire_.has_output() || has_rest_; }  // [lock: state_]
+  std::error_code send(patience p, const context& ctx) noexcept;
+  std::error_code send_output(const context& ctx) noexcept;
+  bool take_output() noexcept;
+  bool keep_or_fail(const std::error_code& error) noexcept;
 
   outcome read_records(std::span<const iovec> buffers, std::size_t& done) noexcept;
   outcome write_records(pieces& rest, std::size_t& done) noexcept;
@@ -106,10 +116,12 @@ class session {
   mutex writing_;
   mutex sending_;
   std::vector<std::byte> to_send_;  // [lock: sending_]
+  std::size_t sent_ = 0;            // [lock: sending_] of these
 
   mutable mutex state_;
   wire wire_;                            // [lock: state_]
   std::unique_ptr<SSL, free_ssl> ssl_;   // [lock: state_]
+  bool has_rest_ = false;                // [lock: state_] there is something in to_send_
   std::uint64_t fed_ = 0;                // [lock: state_] how often something has come
   bool is_feeding_ = false;              // [lock: state_] a goroutine is reading from the network
   feed_waiter* feed_waiters_ = nullptr;  // [lock: state_] until that has ended

@@ -57,23 +57,13 @@ tls_stream::tls_stream(stream connection, const tls_context& context, std::strin
     : session_(
           std::make_unique<tls::session>(std::move(connection), context.configuration_, host)) {}
 
-namespace {
-
-void handshake_unless_ended(const context& ctx, const tls_stream& s, std::error_code& error) {
-  s.set_context(ctx);
-  s.handshake(error);
-  s.set_context(context::background());
-  if (const std::error_code ended = ctx.error(); ended) error = ended;
-}
-
-}  // namespace
-
 tls_stream tls_stream::connect(std::string_view host_port, const tls_context& settings,
                                const context& ctx, std::error_code& error) {
   tcp_stream connection = tcp_stream::connect(host_port, ctx, error);
   if (error) return {};
   tls_stream s(std::move(connection), settings, host_of(host_port));
-  handshake_unless_ended(ctx, s, error);
+  s.handshake(ctx, error);
+  if (const std::error_code ended = ctx.error(); ended) error = ended;
   return error ? tls_stream() : std::move(s);
 }
 tls_stream tls_stream::connect(std::string_view host_port, const tls_context& settings,
@@ -94,12 +84,15 @@ tls_stream tls_stream::connect(std::string_view host_port) {
 
 // ---- reading and writing ----
 
-void tls_stream::handshake(std::error_code& error) const noexcept {
-  if (!refuse(session_, error)) session_->handshake(error);
+void tls_stream::handshake(const context& ctx, std::error_code& error) const noexcept {
+  if (!refuse(session_, error)) session_->handshake(ctx, error);
 }
-void tls_stream::handshake() const {
+void tls_stream::handshake(std::error_code& error) const noexcept {
+  handshake(context::background(), error);
+}
+void tls_stream::handshake(const context& ctx) const {
   std::error_code error;
-  handshake(error);
+  handshake(ctx, error);
   if (!error) return;
   if (session_ == nullptr || session_->host().empty()) {
     detail::throw_io_error(error, "sley: TLS handshake");
@@ -107,59 +100,88 @@ void tls_stream::handshake() const {
   throw detail::failed(error, "sley: TLS handshake with", session_->host());
 }
 
+std::size_t tls_stream::read_some(std::span<const iovec> buffers, const context& ctx,
+                                  std::error_code& error) const noexcept {
+  return refuse(session_, error) ? 0 : session_->read(buffers, ctx, error);
+}
 std::size_t tls_stream::read_some(std::span<const iovec> buffers,
                                   std::error_code& error) const noexcept {
-  return refuse(session_, error) ? 0 : session_->read(buffers, error);
+  return read_some(buffers, context::background(), error);
+}
+std::size_t tls_stream::read_some(std::span<std::byte> buffer, const context& ctx,
+                                  std::error_code& error) const noexcept {
+  const iovec whole = one(buffer);
+  return read_some({&whole, 1}, ctx, error);
 }
 std::size_t tls_stream::read_some(std::span<std::byte> buffer,
                                   std::error_code& error) const noexcept {
-  const iovec whole = one(buffer);
-  return read_some({&whole, 1}, error);
+  return read_some(buffer, context::background(), error);
 }
-std::size_t tls_stream::read_some(std::span<std::byte> buffer) const {
-  return throwing("sley: read", [&](std::error_code& e) { return read_some(buffer, e); });
+std::size_t tls_stream::read_some(std::span<std::byte> buffer, const context& ctx) const {
+  return throwing("sley: read", [&](std::error_code& e) { return read_some(buffer, ctx, e); });
 }
 
-std::size_t tls_stream::read_exactly(std::span<std::byte> buffer,
+std::size_t tls_stream::read_exactly(std::span<std::byte> buffer, const context& ctx,
                                      std::error_code& error) const noexcept {
-  error.clear();
+  error = ctx.error();
+  if (error) return 0;
   std::size_t done = 0;
   while (done < buffer.size()) {
-    const std::size_t n = read_some(buffer.subspan(done), error);
+    const std::size_t n = read_some(buffer.subspan(done), ctx, error);
     if (!error && n == 0) error = std::make_error_code(std::errc::connection_aborted);
     if (error) return done;
     done += n;
   }
   return done;
 }
-void tls_stream::read_exactly(std::span<std::byte> buffer) const {
-  throwing("sley: read", [&](std::error_code& e) { return read_exactly(buffer, e); });
+std::size_t tls_stream::read_exactly(std::span<std::byte> buffer,
+                                     std::error_code& error) const noexcept {
+  return read_exactly(buffer, context::background(), error);
+}
+void tls_stream::read_exactly(std::span<std::byte> buffer, const context& ctx) const {
+  throwing("sley: read", [&](std::error_code& e) { return read_exactly(buffer, ctx, e); });
 }
 
+std::size_t tls_stream::write_some(std::span<const iovec> buffers, const context& ctx,
+                                   std::error_code& error) const noexcept {
+  return refuse(session_, error) ? 0 : session_->write(buffers, false, ctx, error);
+}
 std::size_t tls_stream::write_some(std::span<const iovec> buffers,
                                    std::error_code& error) const noexcept {
-  return refuse(session_, error) ? 0 : session_->write(buffers, false, error);
+  return write_some(buffers, context::background(), error);
+}
+std::size_t tls_stream::write_some(std::span<const std::byte> bytes, const context& ctx,
+                                   std::error_code& error) const noexcept {
+  const iovec whole = one(bytes);
+  return write_some({&whole, 1}, ctx, error);
 }
 std::size_t tls_stream::write_some(std::span<const std::byte> bytes,
                                    std::error_code& error) const noexcept {
-  const iovec whole = one(bytes);
-  return write_some({&whole, 1}, error);
+  return write_some(bytes, context::background(), error);
 }
-std::size_t tls_stream::write_some(std::span<const std::byte> bytes) const {
-  return throwing("sley: write", [&](std::error_code& e) { return write_some(bytes, e); });
+std::size_t tls_stream::write_some(std::span<const std::byte> bytes, const context& ctx) const {
+  return throwing("sley: write", [&](std::error_code& e) { return write_some(bytes, ctx, e); });
 }
 
+std::size_t tls_stream::write_all(std::span<const iovec> buffers, const context& ctx,
+                                  std::error_code& error) const noexcept {
+  return refuse(session_, error) ? 0 : session_->write(buffers, true, ctx, error);
+}
 std::size_t tls_stream::write_all(std::span<const iovec> buffers,
                                   std::error_code& error) const noexcept {
-  return refuse(session_, error) ? 0 : session_->write(buffers, true, error);
+  return write_all(buffers, context::background(), error);
+}
+std::size_t tls_stream::write_all(std::span<const std::byte> bytes, const context& ctx,
+                                  std::error_code& error) const noexcept {
+  const iovec whole = one(bytes);
+  return write_all({&whole, 1}, ctx, error);
 }
 std::size_t tls_stream::write_all(std::span<const std::byte> bytes,
                                   std::error_code& error) const noexcept {
-  const iovec whole = one(bytes);
-  return write_all({&whole, 1}, error);
+  return write_all(bytes, context::background(), error);
 }
-void tls_stream::write_all(std::span<const std::byte> bytes) const {
-  throwing("sley: write", [&](std::error_code& e) { return write_all(bytes, e); });
+void tls_stream::write_all(std::span<const std::byte> bytes, const context& ctx) const {
+  throwing("sley: write", [&](std::error_code& e) { return write_all(bytes, ctx, e); });
 }
 
 // ---- deadlines, a context and the end ----

@@ -66,6 +66,10 @@ std::vector<iovec> extreme_buffers(arguments& x) {
                             iovec{room.data(), room.size() > 100 ? 100 : room.size()});
 }
 
+sley::context a_context(arguments& x) {
+  return x.pick<bool>({false, true}) ? ended_context() : sley::context::background();
+}
+
 // Its server sends some bytes, and then reads all that comes.
 class talking_pair {
  public:
@@ -143,11 +147,12 @@ CALLS(connect_error,
   }
 }
 
-CALLS(read, "net::tls_stream::read_some(span<byte> buffer)",
-      "net::tls_stream::read_exactly(span<byte> buffer)") {
+CALLS(read, "net::tls_stream::read_some(span<byte> buffer, context ctx)",
+      "net::tls_stream::read_exactly(span<byte> buffer, context ctx)") {
   talking_pair p;
-  use(p.client().read_some(x.buffer()));
-  p.client().read_exactly(x.buffer());
+  const sley::context ctx = a_context(x);
+  use(p.client().read_some(x.buffer(), ctx));
+  p.client().read_exactly(x.buffer(), ctx);
 }
 CALLS(read_error, "net::tls_stream::read_some(span<byte> buffer, error_code error)",
       "net::tls_stream::read_some(span<iovec> buffers, error_code error)",
@@ -159,23 +164,41 @@ CALLS(read_error, "net::tls_stream::read_some(span<byte> buffer, error_code erro
   use(p.client().read_some(std::span<const iovec>(buffers), error));
   use(p.client().read_exactly(x.buffer(), error));
 }
-CALLS(write, "net::tls_stream::write_some(span<byte> bytes)",
-      "net::tls_stream::write_all(span<byte> bytes)") {
+CALLS(read_with_a_context_error,
+      "net::tls_stream::read_some(span<byte> buffer, context ctx, error_code error)",
+      "net::tls_stream::read_some(span<iovec> buffers, context ctx, error_code error)",
+      "net::tls_stream::read_exactly(span<byte> buffer, context ctx, error_code error)") {
   talking_pair p;
-  use(p.client().write_some(x.bytes()));
-  p.client().write_all(x.bytes());
+  const sley::context ctx = a_context(x);
+  std::error_code& error = x.error();
+  use(p.client().read_some(x.buffer(), ctx, error));
+  const std::vector<iovec> buffers = extreme_buffers(x);
+  use(p.client().read_some(std::span<const iovec>(buffers), ctx, error));
+  use(p.client().read_exactly(x.buffer(), ctx, error));
 }
-CALLS(write_text, "net::tls_stream::write_some(string_view text)",
-      "net::tls_stream::write_all(string_view text)",
+CALLS(write, "net::tls_stream::write_some(span<byte> bytes, context ctx)",
+      "net::tls_stream::write_all(span<byte> bytes, context ctx)") {
+  talking_pair p;
+  const sley::context ctx = a_context(x);
+  use(p.client().write_some(x.bytes(), ctx));
+  p.client().write_all(x.bytes(), ctx);
+}
+CALLS(write_text, "net::tls_stream::write_some(string_view text, context ctx)",
+      "net::tls_stream::write_all(string_view text, context ctx)",
       "net::tls_stream::write_some(string_view text, error_code error)",
-      "net::tls_stream::write_all(string_view text, error_code error)") {
+      "net::tls_stream::write_all(string_view text, error_code error)",
+      "net::tls_stream::write_some(string_view text, context ctx, error_code error)",
+      "net::tls_stream::write_all(string_view text, context ctx, error_code error)") {
   talking_pair p;
   const std::string_view text = x.text("text");
+  const sley::context ctx = a_context(x);
   std::error_code& error = x.error();
-  use(p.client().write_some(text));
-  p.client().write_all(text);
   use(p.client().write_some(text, error));
   use(p.client().write_all(text, error));
+  use(p.client().write_some(text, ctx, error));
+  use(p.client().write_all(text, ctx, error));
+  use(p.client().write_some(text, ctx));
+  p.client().write_all(text, ctx);
 }
 CALLS(write_error, "net::tls_stream::write_some(span<byte> bytes, error_code error)",
       "net::tls_stream::write_some(span<iovec> buffers, error_code error)",
@@ -188,6 +211,20 @@ CALLS(write_error, "net::tls_stream::write_some(span<byte> bytes, error_code err
   const std::vector<iovec> buffers = extreme_buffers(x);
   use(p.client().write_some(std::span<const iovec>(buffers), error));
   use(p.client().write_all(std::span<const iovec>(buffers), error));
+}
+CALLS(write_with_a_context_error,
+      "net::tls_stream::write_some(span<byte> bytes, context ctx, error_code error)",
+      "net::tls_stream::write_some(span<iovec> buffers, context ctx, error_code error)",
+      "net::tls_stream::write_all(span<byte> bytes, context ctx, error_code error)",
+      "net::tls_stream::write_all(span<iovec> buffers, context ctx, error_code error)") {
+  talking_pair p;
+  const sley::context ctx = a_context(x);
+  std::error_code& error = x.error();
+  use(p.client().write_some(x.bytes(), ctx, error));
+  use(p.client().write_all(x.bytes(), ctx, error));
+  const std::vector<iovec> buffers = extreme_buffers(x);
+  use(p.client().write_some(std::span<const iovec>(buffers), ctx, error));
+  use(p.client().write_all(std::span<const iovec>(buffers), ctx, error));
 }
 CALLS(deadlines, "net::tls_stream::set_deadline(time_point when)",
       "net::tls_stream::set_read_deadline(time_point when)",
