@@ -2,7 +2,7 @@
 //
 // A broker goroutine alone knows the members and hears from the others through channels, so there
 // is no lock. Each client has a goroutine that reads its lines, and one that writes what lies in
-// its outbox, a channel of 64 lines. Nothing waits for a slow client: if its outbox is full, the
+// its outbox, a channel of 1000 lines. Nothing waits for a slow client: if its outbox is full, the
 // client is cut off. A signal ends the context, and with it every wait.
 #include <sley/buffered.hpp>
 #include <sley/net.hpp>
@@ -22,7 +22,7 @@ namespace net = sley::net;
 struct client {
   std::string name;
   net::tcp_stream stream;
-  sley::chan<std::string> outbox{64};
+  sley::chan<std::string> outbox{1000};
 };
 using client_ptr = std::shared_ptr<client>;
 
