@@ -2,6 +2,7 @@
 #pragma once
 
 #include <sley/detail/config.hpp>
+#include <sley/detail/deadline.hpp>
 #include <sley/detail/wait_list.hpp>
 #include <sley/wait_group.hpp>
 
@@ -72,9 +73,12 @@ class SLEY_API barrier_core {
   void complete() noexcept;
   // Parks until the phase is over.
   void wait(std::uint64_t phase);
+  void wait(std::uint64_t phase, const context& ctx, std::error_code& error);
+  void wait(std::uint64_t phase, const context& ctx);
 
  private:
   [[noreturn]] static void throw_bad_count();
+  bool wait_within(std::uint64_t phase, wait_limit limit);
 
   wait_list waiters_;
   std::ptrdiff_t expected_;  // [lock: of waiters_] in the next phase
@@ -123,6 +127,14 @@ class barrier {
   }
   // Parks until that phase is over. The token must be of this phase or the one before.
   void wait(arrival_token&& arrival) const { core_.wait(arrival.phase_); }
+  // The same, given up when the context ends, with its error. The arrival counts all the same, and
+  // the token is as good as before: for another wait, or for none. They throw std::bad_alloc.
+  void wait(const arrival_token& arrival, const context& ctx) const {
+    core_.wait(arrival.phase_, ctx);
+  }
+  void wait(const arrival_token& arrival, const context& ctx, std::error_code& error) const {
+    core_.wait(arrival.phase_, ctx, error);
+  }
   void arrive_and_wait() { wait(arrive()); }
   // Arrives, and is not expected in the phases to come.
   void arrive_and_drop() { enter(1, true); }

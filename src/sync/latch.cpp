@@ -3,6 +3,8 @@
 
 #include "runtime/entry/enter.hpp"
 #include "runtime/state/wait_reason.hpp"
+#include "sync/timed_waiter.hpp"
+#include "sync/wait_with_context.hpp"
 
 #include <stdexcept>
 
@@ -52,6 +54,29 @@ void barrier_core::wait(std::uint64_t phase) {
     waiters_.guard().release();
   }
   rt::leave();
+}
+
+void barrier_core::wait(std::uint64_t phase, const context& ctx, std::error_code& error) {
+  sync::wait_with(ctx, error, [&](wait_limit limit) { return wait_within(phase, limit); });
+}
+void barrier_core::wait(std::uint64_t phase, const context& ctx) {
+  sync::throwing_with("sley::barrier: wait", [&](std::error_code& e) { wait(phase, ctx, e); });
+}
+
+bool barrier_core::wait_within(std::uint64_t phase, wait_limit limit) {
+  rt::enter();
+  bool is_over = true;
+  {
+    sync::timed_waiter self(limit);
+    waiters_.guard().acquire();
+    if (phase_ == phase) {
+      is_over = self.park(waiters_, rt::wait::barrier_wait);
+    } else {
+      waiters_.guard().release();
+    }
+  }
+  rt::leave();
+  return is_over;
 }
 
 }  // namespace detail

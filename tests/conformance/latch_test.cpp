@@ -1,12 +1,16 @@
 // latch and barrier: the conditions of [thread.latch] and [thread.barrier].
 #include "support/harness.hpp"
+#include "support/short_context.hpp"
 #include "support/thread_group.hpp"
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <stdexcept>
+#include <system_error>
 #include <type_traits>
 #include <utility>
 
@@ -14,6 +18,7 @@ using sley_test::eventually;
 using sley_test::go_until_parked;
 using sley_test::let_others_run;
 using sley_test::rounds;
+using namespace std::chrono_literals;
 
 static_assert(!std::is_copy_constructible_v<sley::latch>);
 static_assert(!std::is_copy_constructible_v<sley::barrier<>>);
@@ -194,4 +199,53 @@ GO_TEST(barrier, misuse_throws_and_changes_nothing) {
   EXPECT_THROW((void)b.arrive(3), std::logic_error);
   auto token = b.arrive(2);
   b.wait(std::move(token));
+}
+
+GO_TEST(barrier, a_context_ends_a_wait_and_the_arrival_counts) {
+  for (const bool by_deadline : {false, true}) {
+    sley::barrier<> b(2);
+    std::atomic<bool> has_given_up = false;
+    const auto [ctx, cancel] =
+        by_deadline ? sley::with_timeout({}, 2ms) : sley::with_cancel(sley::context());
+    sley::wait_group group;
+    group.add(1);
+    go_until_parked([&, c = ctx] {
+      const auto token = b.arrive();
+      std::error_code error;
+      b.wait(token, c, error);
+      EXPECT_TRUE(error);
+      EXPECT_EQ(error, c.error());
+      EXPECT_THROW(b.wait(token, c), std::system_error);
+      has_given_up = true;
+      b.wait(token, sley::context());  // until the other has arrived
+      group.done();
+    });
+    if (!by_deadline) cancel();
+    EXPECT_TRUE(eventually([&] { return has_given_up.load(); }));
+    b.arrive_and_wait();
+    group.wait();
+    const auto token = b.arrive(2);
+    b.wait(token, sley::context());  // the phase is over
+  }
+}
+
+// The last arrival against the end of the context: all waiters of a phase go on, and each once.
+GO_TEST(barrier, phases_go_on_while_contexts_end) {
+  constexpr std::ptrdiff_t participants = 4;
+  sley::barrier<> b(participants);
+  sley::wait_group group;
+  for (std::uint64_t g = 0; g < participants; ++g) {
+    group.go([&, g] {
+      sley_test::random_source random(g);
+      for (int i = 0; i < rounds(500); ++i) {
+        const auto token = b.arrive();
+        std::error_code error;
+        do {
+          const sley_test::short_context ctx(random);
+          b.wait(token, ctx.get(), error);
+        } while (error);
+      }
+    });
+  }
+  group.wait();
 }

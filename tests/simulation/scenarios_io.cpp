@@ -133,7 +133,7 @@ void a_context_ends_reads() {
   int ends = 20;  // after which the writer gets its turn, however unfair the order is
   for (int got = 0; got < total; --ends) {
     const auto [ctx, cancel] = sley::with_cancel({});
-    if (ends > 0) all.go([cancel = cancel] { cancel(); });
+    if (ends > 0) all.go([end = cancel] { end(); });
     std::byte b{};
     std::error_code error;
     if constexpr (is_bound) {
@@ -162,7 +162,7 @@ void a_context_ends_one_reader_of_several() {
       got += static_cast<int>(source.read_some({&b, 1}, c, error));
     });
   }
-  sley::go([cancel = cancel] { cancel(); });
+  sley::go([end = cancel] { end(); });
   std::byte bytes[3] = {};
   out.write_all(bytes);
   readers.wait();
