@@ -60,7 +60,7 @@ void read_lines(const client_ptr& c, const room& r, const sley::context& ctx) {
 }
 
 void serve(const client_ptr& c, const room& r, const sley::context& ctx) {
-  const auto closing = sley::after_func(ctx, [c] { c->stream.close(); });
+  c->stream.set_context(ctx);
   sley::wait_group writer;
   writer.go([&] {
     std::error_code error;
@@ -70,28 +70,22 @@ void serve(const client_ptr& c, const room& r, const sley::context& ctx) {
   c->outbox.close();  // the writer ends when it is empty, and the client has 10 s for that
   c->stream.set_write_deadline(std::chrono::steady_clock::now() + std::chrono::seconds(10));
   writer.wait();
-  closing.stop();
 }
 
 int main(int argc, char** argv) {
   return sley::run([&] {
     const auto [ctx, cancel] = sley::os::notify_context({}, SIGINT, SIGTERM);
-    auto listener = net::tcp_listener::listen(argc > 1 ? argv[1] : "127.0.0.1:7777");
+    const auto listener = net::tcp_listener::listen(argc > 1 ? argv[1] : "127.0.0.1:7777");
     std::printf("listening on %s\n", listener.local().to_string().c_str());
     std::fflush(stdout);
     const room everyone;
-    sley::scope all(ctx);
-    all.go([&] { run_broker(everyone, all.context()); });
-    all.go([&] {
-      all.context().done().receive();
-      listener.close();
-    });
+    sley::scope all;
+    all.go([&] { run_broker(everyone, ctx); });
     std::error_code error;
-    for (int number = 1;; ++number) {
-      const auto c =
-          std::make_shared<client>("guest" + std::to_string(number), listener.accept(error));
-      if (error) break;  // the listener is closed
-      all.go([&, c] { serve(c, everyone, all.context()); });
+    for (int number = 1; !error; ++number) {  // until the context ends
+      const std::string name = "guest" + std::to_string(number);
+      const auto c = std::make_shared<client>(name, listener.accept(ctx, error));
+      if (!error) all.go([&, c] { serve(c, everyone, ctx); });
     }
     cancel();
   });

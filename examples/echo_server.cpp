@@ -4,8 +4,8 @@
 //
 // A peer may reset its connection at any moment, and an exception that leaves a goroutine ends the
 // process. So each connection's goroutine catches what happens to its own connection. A signal ends
-// the context; the end of the context closes the listener and all connections, and the scope waits
-// until their goroutines have ended.
+// the context, and the context ends every wait for the listener and for the connections. The scope
+// waits until the goroutines have ended.
 #include <sley/net.hpp>
 #include <sley/signal.hpp>
 #include <sley/sley.hpp>
@@ -14,7 +14,6 @@
 #include <csignal>
 #include <cstddef>
 #include <cstdio>
-#include <memory>
 #include <span>
 #include <system_error>
 #include <utility>
@@ -29,40 +28,30 @@ void echo(const net::tcp_stream& stream) {
   }
 }
 
-void serve(net::tcp_stream accepted, const sley::context& ctx) {
-  const auto stream = std::make_shared<net::tcp_stream>(std::move(accepted));
-  const auto closing = sley::after_func(ctx, [stream] { stream->close(); });
+void serve(const net::tcp_stream& stream, const sley::context& ctx) {
   try {
-    echo(*stream);
+    stream.set_context(ctx);
+    echo(stream);
   } catch (const std::system_error& e) {  // the peer has reset the connection, for example
     if (!ctx.error()) std::fprintf(stderr, "echo_server: %s\n", e.what());
   }
-  closing.stop();
 }
 
-void serve_all(net::tcp_listener listener, const sley::context& ctx) {
-  sley::scope all(ctx);
-  all.go([&] {
-    all.context().done().receive();
-    listener.close();
-  });
-  for (;;) {
-    std::error_code error;
-    net::tcp_stream stream = listener.accept(error);
-    if (ctx.error()) return;  // here the scope waits for the connections
-    if (error) throw std::system_error(error, "accept");
-    all.go(
-        [&all, stream = std::move(stream)]() mutable { serve(std::move(stream), all.context()); });
+void serve_all(const net::tcp_listener& listener, const sley::context& ctx) {
+  sley::scope all;
+  for (std::error_code error; !error;) {  // until the context ends
+    net::tcp_stream stream = listener.accept(ctx, error);
+    if (!error) all.go([stream = std::move(stream), &ctx] { serve(stream, ctx); });
   }
-}
+}  // the scope waits here until all connections have ended
 
 int main(int argc, char** argv) {
   return sley::run([&] {
     const auto [ctx, cancel] = sley::os::notify_context({}, SIGINT, SIGTERM);
-    auto listener = net::tcp_listener::listen(argc > 1 ? argv[1] : "127.0.0.1:7777");
+    const auto listener = net::tcp_listener::listen(argc > 1 ? argv[1] : "127.0.0.1:7777");
     std::printf("listening on %s\n", listener.local().to_string().c_str());
     std::fflush(stdout);
-    serve_all(std::move(listener), ctx);
+    serve_all(listener, ctx);
     std::puts("all connections have ended");
     cancel();
   });

@@ -15,7 +15,6 @@
 #include <csignal>
 #include <cstddef>
 #include <cstdio>
-#include <memory>
 #include <span>
 #include <string>
 #include <system_error>
@@ -49,36 +48,26 @@ void answer_commands(const net::tcp_stream& stream, store& values) {
   out.flush();
 }
 
-void serve(net::tcp_stream accepted, store& values, const sley::context& ctx) {
-  const auto stream = std::make_shared<net::tcp_stream>(std::move(accepted));
-  const auto closing = sley::after_func(ctx, [stream] { stream->close(); });
+void serve(const net::tcp_stream& stream, store& values, const sley::context& ctx) {
   try {
-    answer_commands(*stream, values);
+    stream.set_context(ctx);
+    answer_commands(stream, values);
   } catch (const std::system_error& e) {  // the client has gone without a word
     if (!ctx.error()) std::fprintf(stderr, "kv_server: %s\n", e.what());
   }
-  closing.stop();
 }
 
 int main(int argc, char** argv) {
   return sley::run([&] {
     const auto [ctx, cancel] = sley::os::notify_context({}, SIGINT, SIGTERM);
-    auto listener = net::tcp_listener::listen(argc > 1 ? argv[1] : "127.0.0.1:6379");
+    const auto listener = net::tcp_listener::listen(argc > 1 ? argv[1] : "127.0.0.1:6379");
     std::printf("listening on %s\n", listener.local().to_string().c_str());
     std::fflush(stdout);
     store values;
-    sley::scope all(ctx);
-    all.go([&] {
-      all.context().done().receive();
-      listener.close();
-    });
-    std::error_code error;
-    for (;;) {
-      net::tcp_stream stream = listener.accept(error);
-      if (error) break;  // the listener is closed
-      all.go([&, stream = std::move(stream)]() mutable {
-        serve(std::move(stream), values, all.context());
-      });
+    sley::scope all;
+    for (std::error_code error; !error;) {  // until the context ends
+      net::tcp_stream stream = listener.accept(ctx, error);
+      if (!error) all.go([&, stream = std::move(stream)] { serve(stream, values, ctx); });
     }
     cancel();
   });

@@ -4,6 +4,7 @@
 #include <sley/buffered.hpp>
 #include <sley/http.hpp>
 #include <sley/os.hpp>
+#include <sley/pool.hpp>
 #include <sley/sley.hpp>
 
 #include <fcntl.h>
