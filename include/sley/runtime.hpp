@@ -14,7 +14,8 @@ namespace sley {
 // other goroutines run. Costs a few nanoseconds when nothing happens. The goroutine stays on its
 // thread inside f and may go on on another one when f has returned (errno is kept). f may use the
 // library, call blocking again, and throw. A call that blocks without being announced is found out
-// too, a little later. On a foreign thread: just the call. From Go's entersyscall and exitsyscall.
+// too, a little later. With a limit (runtime::set_blocking_limit) it parks before f until f may
+// begin. On a foreign thread: just the call. From Go's entersyscall and exitsyscall.
 template <class F>
 decltype(auto) blocking(F&& f) {
   const detail::blocking_region region;
@@ -51,6 +52,16 @@ SLEY_API int set_max_procs(int n);
 // With more in use the process ends with a fatal error, at once if it has more already. n < 1:
 // std::invalid_argument. Any thread; never parks. From Go's debug.SetMaxThreads.
 SLEY_API int set_max_threads(int n);
+
+// The most announced calls (blocking, syscall, and the library's own, as for regular files and
+// names) at the same time. Further ones wait before they begin: their goroutines park, and go on in
+// order. So calls without end take this many threads and no more. No limit, which is INT_MAX, at
+// the start. Returns the old limit. If more calls are under way they are completed, and calls that
+// began without a limit do not count. A call counts until it returns, also while it uses the
+// library: if it waits for another announced call, that needs a place as well. Unannounced calls,
+// calls inside of calls and calls of foreign threads do not count. n < 1: std::invalid_argument.
+// Any thread; never parks. Go has none.
+SLEY_API int set_blocking_limit(int n);
 
 // CPUs this process may run on (sched_getaffinity(2)), at least 1. From Go's runtime.NumCPU.
 SLEY_API int num_cpu() noexcept;

@@ -463,6 +463,11 @@ CALLS(pool, "pool::pool(pool_options<T> options)") {
   for (int i = 0; i < 2; ++i) EXPECT_EQ(*pool.acquire(), made);
   pool.close();
 }
+CALLS(set_blocking_limit, "runtime::set_blocking_limit(int n)") {
+  const int before = sley::runtime::set_blocking_limit(x.number(4));
+  sley::blocking([] {});
+  sley::runtime::set_blocking_limit(before);
+}
 CALLS(set_max_threads, "runtime::set_max_threads(int n)") {
   const int n = x.number(10'000);
   if (n == 1) return;  // more are in use, which ends the process

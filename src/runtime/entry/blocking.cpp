@@ -11,11 +11,14 @@
 
 #include "platform/current.hpp"
 #include "platform/system_call.hpp"
+#include "runtime/entry/call_places.hpp"
 #include "runtime/entry/enter.hpp"
 #include "runtime/run/attend.hpp"
 #include "runtime/state/machine.hpp"
 #include "runtime/state/sched_state.hpp"
 #include "runtime/state/work.hpp"
+
+#include <utility>
 
 namespace sley {
 
@@ -54,6 +57,27 @@ constexpr std::int64_t moment_ns = 100'000;
   platform::set_errno(saved);
 }
 
+// Parks until the call may begin, because there is a limit. Returns the machine then.
+[[gnu::noinline]] machine* take_place() noexcept {
+  const int saved = platform::last_errno();
+  rt::announced_calls.take();
+  platform::set_errno(saved);
+  machine* m = rt::current_machine();
+  m->has_call_place = true;
+  return m;
+}
+
+// After the call: the goroutine may be on another machine than in it.
+[[gnu::noinline]] void give_place_back() noexcept {
+  const int saved = platform::last_errno();
+  rt::announced_calls.give_back();
+  platform::set_errno(saved);
+}
+
+inline machine* with_place(machine* m) noexcept {
+  return __builtin_expect(rt::announced_calls.are_limited(), 0) ? take_place() : m;
+}
+
 // The machine, if it runs a goroutine that is not in an announced call; else null.
 inline machine* machine_for_call() noexcept {
   machine* m = rt::current_machine();
@@ -70,7 +94,7 @@ bool rt::leave_call(machine* m) noexcept {
 
 void detail::begin_blocking() noexcept {
   if (machine* m = machine_for_call()) {
-    begin(m);
+    begin(with_place(m));
     return;
   }
   machine* m = rt::this_machine();
@@ -82,12 +106,16 @@ void detail::end_blocking() noexcept {
   if (m == nullptr || m->is_foreign) return;
   if (m->nested_calls != 0) {
     --m->nested_calls;
-  } else if (m->has_left_call) {
+    return;
+  }
+  const bool has_place = std::exchange(m->has_call_place, false);
+  if (m->has_left_call) {
     m->has_left_call = false;
     --m->locks;
   } else if (!end(m)) {
     attend_after_call(m);
   }
+  if (__builtin_expect(has_place, 0)) give_place_back();
 }
 
 long detail::blocking_syscall(long number, const long (&args)[6]) noexcept {
@@ -96,9 +124,12 @@ long detail::blocking_syscall(long number, const long (&args)[6]) noexcept {
     return platform::system_call(number, args[0], args[1], args[2], args[3], args[4], args[5]);
   };
   if (m == nullptr) return call();
+  m = with_place(m);
   begin(m);
   const long result = call();
+  const bool has_place = std::exchange(m->has_call_place, false);
   if (__builtin_expect(!end(m), 0)) attend_after_call(m);
+  if (__builtin_expect(has_place, 0)) give_place_back();
   return result;
 }
 

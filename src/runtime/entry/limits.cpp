@@ -2,6 +2,7 @@
 #include <sley/runtime.hpp>
 
 #include "runtime/entry/boot.hpp"
+#include "runtime/entry/call_places.hpp"
 #include "runtime/entry/enter.hpp"
 #include "runtime/state/sched_state.hpp"
 #include "runtime/watchdog/threads.hpp"
@@ -27,6 +28,11 @@ int set_max_threads(int n) {
   rt::sched.threads.limit.store_relaxed(static_cast<std::uint32_t>(n));
   rt::check_thread_limit(0);
   return static_cast<int>(before);
+}
+
+int set_blocking_limit(int n) {
+  if (n < 1) throw std::invalid_argument("sley::runtime::set_blocking_limit: the limit is below 1");
+  return rt::announced_calls.set_limit(n);
 }
 
 }  // namespace sley::runtime

@@ -25,6 +25,7 @@ inline constexpr wait_reason future_wait = "future wait";
 inline constexpr wait_reason io = "IO wait";
 inline constexpr wait_reason io_lock = "IO wait (lock)";
 inline constexpr wait_reason io_close = "IO wait (close)";
+inline constexpr wait_reason blocking_limit = "blocking limit";
 inline constexpr wait_reason set_max_procs = "GOMAXPROCS";
 inline constexpr wait_reason snapshot = "taking a snapshot";
 inline constexpr wait_reason tracing = "switching the tracer";
