@@ -34,7 +34,7 @@ class byte_stream;
 namespace net {
 class stream;
 SLEY_API std::uint64_t copy(const byte_stream& from, const byte_stream& to, std::uint64_t most,
-                            std::error_code& error) noexcept;
+                            const context& ctx, std::error_code& error) noexcept;
 }  // namespace net
 
 // Anything that can be waited for, with its deadlines, its context and its end: a stream, a file, a
@@ -192,11 +192,11 @@ class SLEY_API byte_stream : public io_object {
 
  private:
   friend std::uint64_t net::copy(const byte_stream&, const byte_stream&, std::uint64_t,
-                                 std::error_code&) noexcept;
+                                 const context&, std::error_code&) noexcept;
   friend class net::stream;
 
   std::uint64_t send_to(const byte_stream& to, std::uint64_t offset, std::uint64_t most,
-                        std::error_code& error) const noexcept;
+                        const context& ctx, std::error_code& error) const noexcept;
 };
 
 // A stream, or anything that bytes can be read from in the same way.

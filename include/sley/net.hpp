@@ -103,10 +103,13 @@ class SLEY_API stream : public byte_stream {
   // Writes `count` bytes of a regular file from `offset` on, fewer if the file ends before. No
   // other writer's bytes come in between. By sendfile(2): without a way through the memory of the
   // process, as announced blocking calls, because pages may have to be fetched. Returns how many
-  // were written.
-  std::uint64_t send_file(const os::file& from, std::uint64_t offset, std::uint64_t count) const;
+  // were written, after an error too.
+  std::uint64_t send_file(const os::file& from, std::uint64_t offset, std::uint64_t count,
+                          const context& ctx = context::background()) const;
   std::uint64_t send_file(const os::file& from, std::uint64_t offset, std::uint64_t count,
                           std::error_code& error) const noexcept;
+  std::uint64_t send_file(const os::file& from, std::uint64_t offset, std::uint64_t count,
+                          const context& ctx, std::error_code& error) const noexcept;
 
   // Half closes: the peer reads the end, and can go on to write.
   void shutdown_write() const;
@@ -131,14 +134,17 @@ class SLEY_API stream : public byte_stream {
 
 // Copies between streams and files until the end of `from`, at most `most` bytes; returns how many
 // were copied. By sendfile(2) from regular files, by splice(2) between sockets and pipes, else
-// through a buffer. Parks until there is something to read, and until it can be written; deadlines
-// and close() of both end it. No other goroutine reads or writes there meanwhile. Bytes that were
-// read and could not be written are lost. `from` and `to` may be the same stream. From Go's io.Copy
-// and TCPConn.ReadFrom.
+// through a buffer. Parks until there is something to read, and until it can be written; deadlines,
+// contexts and close() of both end it, and so does its own context. No other goroutine reads or
+// writes there meanwhile. Bytes that were read and could not be written are lost. `from` and `to`
+// may be the same stream. From Go's io.Copy and TCPConn.ReadFrom.
 SLEY_API std::uint64_t copy(const byte_stream& from, const byte_stream& to,
-                            std::uint64_t most = UINT64_MAX);
+                            std::uint64_t most = UINT64_MAX,
+                            const context& ctx = context::background());
 SLEY_API std::uint64_t copy(const byte_stream& from, const byte_stream& to, std::uint64_t most,
                             std::error_code& error) noexcept;
+SLEY_API std::uint64_t copy(const byte_stream& from, const byte_stream& to, std::uint64_t most,
+                            const context& ctx, std::error_code& error) noexcept;
 
 // A TCP connection. TCP_NODELAY is set, and keep-alive as in Go (15 s, 15 s, 9 probes).
 class SLEY_API tcp_stream : public stream {
@@ -217,10 +223,14 @@ class SLEY_API listener : public io_object {
 class SLEY_API tcp_listener : public listener {
  public:
   tcp_listener() noexcept = default;
-  // "host:port", ":port" for all addresses, port 0 for any. Throws std::system_error.
-  static tcp_listener listen(std::string_view host_port, const listen_options& options = {});
+  // "host:port", ":port" for all addresses, port 0 for any. A name is looked up: given up when the
+  // context ends, with its error. Throws std::system_error.
+  static tcp_listener listen(std::string_view host_port, const listen_options& options = {},
+                             const context& ctx = context::background());
   static tcp_listener listen(std::string_view host_port, const listen_options& options,
                              std::error_code& error);
+  static tcp_listener listen(std::string_view host_port, const listen_options& options,
+                             const context& ctx, std::error_code& error);
   // Parks until a peer connects. Connections that end before they are accepted are passed over;
   // when descriptors or memory run out it tries again after 5 ms, later after up to a second.
   // Given up when the context ends, with its error; a connection that has come by then waits for
@@ -317,12 +327,15 @@ class SLEY_API datagram_socket : public io_object {
 class SLEY_API udp_socket : public datagram_socket {
  public:
   udp_socket() noexcept = default;
-  // Bound to "host:port", ":port" for all addresses, port 0 for any. Throws std::system_error.
-  static udp_socket bind(std::string_view host_port);
+  // Bound to "host:port", ":port" for all addresses, port 0 for any. A name is looked up: given up
+  // when the context ends, with its error. Throws std::system_error.
+  static udp_socket bind(std::string_view host_port, const context& ctx = context::background());
   static udp_socket bind(std::string_view host_port, std::error_code& error);
-  // Sends there and receives from there only. Throws std::system_error.
-  static udp_socket connect(std::string_view host_port);
+  static udp_socket bind(std::string_view host_port, const context& ctx, std::error_code& error);
+  // Sends there and receives from there only. As bind(). Throws std::system_error.
+  static udp_socket connect(std::string_view host_port, const context& ctx = context::background());
   static udp_socket connect(std::string_view host_port, std::error_code& error);
+  static udp_socket connect(std::string_view host_port, const context& ctx, std::error_code& error);
 
  private:
   using datagram_socket::datagram_socket;

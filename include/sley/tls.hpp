@@ -243,11 +243,15 @@ class SLEY_API tls_stream {
 class SLEY_API tls_listener {
  public:
   tls_listener() noexcept = default;
-  // Throws std::system_error, std::logic_error if the context is of nothing.
-  static tls_listener listen(std::string_view host_port, const tls_context& context,
-                             const listen_options& options = {});
-  static tls_listener listen(std::string_view host_port, const tls_context& context,
+  // Throws std::system_error, std::logic_error if the settings are of nothing.
+  static tls_listener listen(std::string_view host_port, const tls_context& settings,
+                             const listen_options& options = {},
+                             const context& ctx = context::background());
+  static tls_listener listen(std::string_view host_port, const tls_context& settings,
                              const listen_options& options, std::error_code& error);
+  static tls_listener listen(std::string_view host_port, const tls_context& settings,
+                             const listen_options& options, const context& ctx,
+                             std::error_code& error);
   tls_stream accept(const context& ctx = context::background()) const;
   tls_stream accept(std::error_code& error) const;
   tls_stream accept(const context& ctx, std::error_code& error) const;

@@ -25,6 +25,7 @@ namespace {
 
 using detail::descriptor;
 using detail::io_kind;
+using copy_lock = side_lock<context>;
 
 constexpr std::uint64_t longest_step = 4
                                        << 20;  // closing and deadlines are looked at between steps
@@ -34,8 +35,8 @@ struct copying {
   rt::watched* from;
   rt::watched* to;
   io_kind to_kind;
-  side_lock<>* reading;  // null: positions are given, no side is held
-  side_lock<>& writing;
+  copy_lock* reading;  // null: positions are given, no side is held
+  copy_lock& writing;
   std::uint64_t left;
   std::error_code& error;
   std::uint64_t done = 0;
@@ -45,8 +46,9 @@ struct copying {
   }
   bool may_go_on(rt::watched* w, rt::io_side& side) const noexcept {
     rt::enter();
-    const rt::io_result result = rt::state_of_io(w, side);
+    rt::io_result result = rt::state_of_io(w, side);
     rt::leave();
+    if (result == rt::io_result::ready) result = writing.context_end();
     if (result != rt::io_result::ready) error = error_of(result);
     return result == rt::io_result::ready;
   }
@@ -155,17 +157,17 @@ bool is_spliced(io_kind kind) noexcept {
 }  // namespace
 
 std::uint64_t copy(const descriptor& from, const descriptor& to, std::uint64_t most,
-                   std::error_code& error) noexcept {
-  error.clear();
+                   const context& ctx, std::error_code& error) noexcept {
+  if (has_ended(error, ctx)) return 0;
   if (refuse(from.get(), error) || refuse(to.get(), error) || most == 0) return 0;
   expect_broken_pipes();
-  side_lock<> reading(from.get(), from.get()->reading);
+  copy_lock reading(from.get(), from.get()->reading, ctx);
   reading.more_to_come();
   if (reading.result() != rt::io_result::ready) {
     error = error_of(reading.result());
     return 0;
   }
-  side_lock<> writing(to.get(), to.get()->writing);
+  copy_lock writing(to.get(), to.get()->writing, ctx);
   writing.more_to_come();
   copying c = {from.get(), to.get(), to.kind(), &reading, writing, most, error};
   const bool is_file = from.kind() == io_kind::regular;
@@ -185,8 +187,8 @@ std::uint64_t copy(const descriptor& from, const descriptor& to, std::uint64_t m
 namespace {
 
 std::uint64_t send(const descriptor& from, off_t offset, const descriptor& to, std::uint64_t most,
-                   std::error_code& error) noexcept {
-  side_lock<> writing(to.get(), to.get()->writing);
+                   const context& ctx, std::error_code& error) noexcept {
+  copy_lock writing(to.get(), to.get()->writing, ctx);
   writing.more_to_come();
   copying c = {from.get(), to.get(), to.kind(), nullptr, writing, most, error};
   send_pages(c, &offset);
@@ -208,8 +210,8 @@ std::uint64_t send(const descriptor& from, off_t offset, const descriptor& to, s
 }  // namespace
 
 std::uint64_t send_file(const descriptor& from, std::uint64_t offset, const descriptor& to,
-                        std::uint64_t most, std::error_code& error) noexcept {
-  error.clear();
+                        std::uint64_t most, const context& ctx, std::error_code& error) noexcept {
+  if (has_ended(error, ctx)) return 0;
   if (refuse(from.get(), error) || refuse(to.get(), error) || most == 0) return 0;
   expect_broken_pipes();
   rt::enter();
@@ -219,7 +221,7 @@ std::uint64_t send_file(const descriptor& from, std::uint64_t offset, const desc
     error = error_of(begun);
     return 0;
   }
-  const std::uint64_t sent = send(from, static_cast<off_t>(offset), to, most, error);
+  const std::uint64_t sent = send(from, static_cast<off_t>(offset), to, most, ctx, error);
   rt::enter();
   rt::end_use(from.get());
   rt::leave();
@@ -232,27 +234,37 @@ namespace sley {
 
 using detail::throwing;
 
-std::uint64_t net::copy(const byte_stream& from, const byte_stream& to, std::uint64_t most) {
-  return throwing("sley: copy", [&](std::error_code& e) { return copy(from, to, most, e); });
+std::uint64_t net::copy(const byte_stream& from, const byte_stream& to, std::uint64_t most,
+                        const context& ctx, std::error_code& error) noexcept {
+  return io::copy(from.descriptor_, to.descriptor_, most, ctx, error);
 }
 std::uint64_t net::copy(const byte_stream& from, const byte_stream& to, std::uint64_t most,
                         std::error_code& error) noexcept {
-  return io::copy(from.descriptor_, to.descriptor_, most, error);
+  return copy(from, to, most, context::background(), error);
+}
+std::uint64_t net::copy(const byte_stream& from, const byte_stream& to, std::uint64_t most,
+                        const context& ctx) {
+  return throwing("sley: copy", [&](std::error_code& e) { return copy(from, to, most, ctx, e); });
 }
 
 std::uint64_t byte_stream::send_to(const byte_stream& to, std::uint64_t offset, std::uint64_t most,
-                                   std::error_code& error) const noexcept {
-  return io::send_file(descriptor_, offset, to.descriptor_, most, error);
+                                   const context& ctx, std::error_code& error) const noexcept {
+  return io::send_file(descriptor_, offset, to.descriptor_, most, ctx, error);
 }
 
 std::uint64_t net::stream::send_file(const os::file& from, std::uint64_t offset,
-                                     std::uint64_t count) const {
-  return throwing("sley: send_file",
-                  [&](std::error_code& e) { return send_file(from, offset, count, e); });
+                                     std::uint64_t count, const context& ctx,
+                                     std::error_code& error) const noexcept {
+  return static_cast<const byte_stream&>(from).send_to(*this, offset, count, ctx, error);
 }
 std::uint64_t net::stream::send_file(const os::file& from, std::uint64_t offset,
                                      std::uint64_t count, std::error_code& error) const noexcept {
-  return static_cast<const byte_stream&>(from).send_to(*this, offset, count, error);
+  return send_file(from, offset, count, context::background(), error);
+}
+std::uint64_t net::stream::send_file(const os::file& from, std::uint64_t offset,
+                                     std::uint64_t count, const context& ctx) const {
+  return throwing("sley: send_file",
+                  [&](std::error_code& e) { return send_file(from, offset, count, ctx, e); });
 }
 
 }  // namespace sley

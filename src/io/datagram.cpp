@@ -116,20 +116,29 @@ std::size_t send(const detail::descriptor& d, std::span<const std::byte> datagra
 
 }  // namespace
 
-udp_socket udp_socket::bind(std::string_view host_port, std::error_code& error) {
-  const endpoint at = io::where_to_listen(host_port, error);
+udp_socket udp_socket::bind(std::string_view host_port, const context& ctx,
+                            std::error_code& error) {
+  error = ctx.error();
+  if (error) return {};
+  const endpoint at = io::where_to_listen(host_port, ctx, error);
   return error ? udp_socket() : udp_socket(io::open_datagram(at, ::bind, error));
 }
-udp_socket udp_socket::bind(std::string_view host_port) {
+udp_socket udp_socket::bind(std::string_view host_port, std::error_code& error) {
+  return bind(host_port, context::background(), error);
+}
+udp_socket udp_socket::bind(std::string_view host_port, const context& ctx) {
   std::error_code error;
-  udp_socket s = bind(host_port, error);
+  udp_socket s = bind(host_port, ctx, error);
   if (error) throw detail::failed(error, "sley: bind to", host_port);
   return s;
 }
 
-udp_socket udp_socket::connect(std::string_view host_port, std::error_code& error) {
+udp_socket udp_socket::connect(std::string_view host_port, const context& ctx,
+                               std::error_code& error) {
+  error = ctx.error();
+  if (error) return {};
   std::error_code first;
-  for (const endpoint& to : io::where_to_connect(host_port, context::background(), first)) {
+  for (const endpoint& to : io::where_to_connect(host_port, ctx, first)) {
     error.clear();
     udp_socket s(io::open_datagram(to, ::connect, error));
     if (!error) return s;
@@ -138,9 +147,12 @@ udp_socket udp_socket::connect(std::string_view host_port, std::error_code& erro
   error = first;
   return {};
 }
-udp_socket udp_socket::connect(std::string_view host_port) {
+udp_socket udp_socket::connect(std::string_view host_port, std::error_code& error) {
+  return connect(host_port, context::background(), error);
+}
+udp_socket udp_socket::connect(std::string_view host_port, const context& ctx) {
   std::error_code error;
-  udp_socket s = connect(host_port, error);
+  udp_socket s = connect(host_port, ctx, error);
   if (error) throw detail::failed(error, "sley: connect to", host_port);
   return s;
 }

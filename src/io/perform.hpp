@@ -114,6 +114,8 @@ class context_waits {
     rt::leave();
     return result;
   }
+  // `ready` while the context is live, for an operation that goes on without waiting.
+  rt::io_result end() const noexcept { return end_of(ctx_); }
 
  private:
   // Then there may be no need of a hook.
@@ -163,6 +165,7 @@ class side_holder {
   // The call found nothing. Parks until another is worth making; the side is not held after any
   // result but `ready`.
   rt::io_result wait() noexcept { return result_ = waits_.wait(w_, side_); }
+  rt::io_result context_end() const noexcept { return waits_.end(); }
   // The next call may find something at once.
   void more_to_come() noexcept { may_try_ = true; }
 

@@ -222,14 +222,14 @@ net::endpoint anywhere(std::uint16_t port) {
 
 }  // namespace
 
-net::endpoint where_to_listen(std::string_view host_port, std::error_code& error) {
+net::endpoint where_to_listen(std::string_view host_port, const context& ctx,
+                              std::error_code& error) {
   const host_and_port parts = split_host_port(host_port, error);
   if (error) return {};
-  const context& forever = context::background();
-  const std::uint16_t port = port_of(parts.port, forever, error);
+  const std::uint16_t port = port_of(parts.port, ctx, error);
   if (error) return {};
   if (parts.host.empty()) return anywhere(port);
-  const auto found = resolve(parts.host, forever, error);
+  const auto found = resolve(parts.host, ctx, error);
   return error ? net::endpoint() : with_port(found.front(), port);
 }
 

@@ -98,16 +98,22 @@ tcp_stream tcp_stream::connect(std::string_view host_port, const context& ctx) {
 }
 
 tcp_listener tcp_listener::listen(std::string_view host_port, const listen_options& options,
-                                  std::error_code& error) {
-  error.clear();
-  const endpoint at = io::where_to_listen(host_port, error);
+                                  const context& ctx, std::error_code& error) {
+  error = ctx.error();
+  if (error) return {};
+  const endpoint at = io::where_to_listen(host_port, ctx, error);
   if (error) return {};
   return {io::listen_at(at, options, error), true};
 }
+tcp_listener tcp_listener::listen(std::string_view host_port, const listen_options& options,
+                                  std::error_code& error) {
+  return listen(host_port, options, context::background(), error);
+}
 
-tcp_listener tcp_listener::listen(std::string_view host_port, const listen_options& options) {
+tcp_listener tcp_listener::listen(std::string_view host_port, const listen_options& options,
+                                  const context& ctx) {
   std::error_code error;
-  tcp_listener l = listen(host_port, options, error);
+  tcp_listener l = listen(host_port, options, ctx, error);
   if (error) throw detail::failed(error, "sley: listen at", host_port);
   return l;
 }

@@ -269,18 +269,23 @@ ssl_st* tls_stream::native_tls() const noexcept {
 
 // ---- listening ----
 
-tls_listener tls_listener::listen(std::string_view host_port, const tls_context& context,
-                                  const listen_options& options, std::error_code& error) {
-  if (!context) throw std::logic_error("sley: a TLS listener needs a context");
+tls_listener tls_listener::listen(std::string_view host_port, const tls_context& settings,
+                                  const listen_options& options, const context& ctx,
+                                  std::error_code& error) {
+  if (!settings) throw std::logic_error("sley: a TLS listener needs a context");
   tls_listener l;
-  l.context_ = context;
-  l.listener_ = tcp_listener::listen(host_port, options, error);
+  l.context_ = settings;
+  l.listener_ = tcp_listener::listen(host_port, options, ctx, error);
   return l;
 }
-tls_listener tls_listener::listen(std::string_view host_port, const tls_context& context,
-                                  const listen_options& options) {
+tls_listener tls_listener::listen(std::string_view host_port, const tls_context& settings,
+                                  const listen_options& options, std::error_code& error) {
+  return listen(host_port, settings, options, context::background(), error);
+}
+tls_listener tls_listener::listen(std::string_view host_port, const tls_context& settings,
+                                  const listen_options& options, const context& ctx) {
   std::error_code error;
-  tls_listener l = listen(host_port, context, options, error);
+  tls_listener l = listen(host_port, settings, options, ctx, error);
   if (error) throw detail::failed(error, "sley: listen at", host_port);
   return l;
 }

@@ -262,6 +262,69 @@ GO_TEST(io_context, write_all_tells_how_much_it_has_written) {
   }
 }
 
+// It ends the wait for bytes, and the wait for room.
+GO_TEST(io_context, ends_copies) {
+  for (const bool waits_for_room : {false, true}) {
+    const tcp_pair c = connect_tcp();
+    const sley::os::pipe_ends pipe = sley::os::pipe();
+    const auto zeros = sley::os::file::open("/dev/zero", O_RDONLY);
+    const endable ctx;
+    outcome o;
+    std::uint64_t copied = 0;
+    start(o, [&](std::error_code& e) {
+      if (waits_for_room) {
+        copied = sley::net::copy(zeros, c.client, UINT64_MAX, ctx.get(), e);
+      } else {
+        copied = sley::net::copy(pipe.reader, c.client, UINT64_MAX, ctx.get(), e);
+      }
+    });
+    if (!waits_for_room) {
+      pipe.writer.write_all("abc");
+      EXPECT_EQ(read_exactly(c.server, 3), "abc");
+    }
+    ctx.end();
+    o.wait();
+    EXPECT_EQ(o.error, context_errc::canceled);
+    std::error_code error;
+    EXPECT_EQ(sley::net::copy(pipe.reader, c.client, 1, ctx.get(), error), 0U);
+    EXPECT_EQ(error, context_errc::canceled);
+    c.client.shutdown_write();
+    const std::size_t rest = sley_test::read_to_end(c.server).size();
+    EXPECT_EQ(copied, waits_for_room ? rest : 3U);
+  }
+}
+
+GO_TEST(io_context, ends_sending_a_file) {
+  const tcp_pair c = connect_tcp();
+  c.client.set_write_buffer(16 << 10);
+  c.server.set_read_buffer(16 << 10);
+  const auto f = sley::os::file::open("/proc/self/exe", O_RDONLY);
+  const endable ctx;
+  outcome o;
+  std::uint64_t sent = 0;
+  start(o, [&](std::error_code& e) { sent = c.client.send_file(f, 0, f.size(), ctx.get(), e); });
+  ctx.end();
+  o.wait();
+  EXPECT_EQ(o.error, context_errc::canceled);
+  EXPECT_THROW(c.client.send_file(f, 0, 1, ctx.get()), std::system_error);
+  c.client.shutdown_write();
+  EXPECT_EQ(sley_test::read_to_end(c.server).size(), sent);
+}
+
+GO_TEST(io_context, nothing_is_opened_once_it_has_ended) {
+  const endable ctx;
+  ctx.end();
+  std::error_code error;
+  EXPECT_FALSE(sley::net::tcp_listener::listen("127.0.0.1:0", {}, ctx.get(), error).is_open());
+  EXPECT_EQ(error, context_errc::canceled);
+  EXPECT_FALSE(sley::net::udp_socket::bind("127.0.0.1:0", ctx.get(), error).is_open());
+  EXPECT_EQ(error, context_errc::canceled);
+  EXPECT_FALSE(sley::net::udp_socket::connect("127.0.0.1:9", ctx.get(), error).is_open());
+  EXPECT_EQ(error, context_errc::canceled);
+  EXPECT_THROW(sley::net::udp_socket::bind("127.0.0.1:0", ctx.get()), std::system_error);
+  EXPECT_TRUE(sley::net::udp_socket::bind("127.0.0.1:0", context()).is_open());
+}
+
 // ---- bound to the object ----
 
 GO_TEST(io_context, a_bound_one_ends_a_wait_and_all_that_follow) {

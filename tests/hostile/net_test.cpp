@@ -282,22 +282,30 @@ CALLS(of_streams_that_are_closed, "byte_stream::write_all(span<byte> bytes, erro
   s.set_deadline(x.time());
 }
 
-CALLS(send_file, "net::stream::send_file(os::file from, uint64_t offset, uint64_t count)",
-      "net::stream::send_file(os::file from, uint64_t offset, uint64_t count, error_code error)") {
+CALLS(send_file,
+      "net::stream::send_file(os::file from, uint64_t offset, uint64_t count, context ctx)",
+      "net::stream::send_file(os::file from, uint64_t offset, uint64_t count, error_code error)",
+      "net::stream::send_file(os::file from, uint64_t offset, uint64_t count, context ctx, "
+      "error_code error)") {
   const drained_pair p;
   const os::file from = a_file();
   const std::uint64_t offset = x.number<std::uint64_t>(0);
   const std::uint64_t count = x.number<std::uint64_t>(100);
+  const sley::context ctx = a_context(x);
   p.writer().send_file(from, offset, count, x.error());
-  p.writer().send_file(from, offset, count);
+  p.writer().send_file(from, offset, count, ctx, x.error());
+  p.writer().send_file(from, offset, count, ctx);
 }
-CALLS(copy, "net::copy(byte_stream from, byte_stream to, uint64_t most)",
-      "net::copy(byte_stream from, byte_stream to, uint64_t most, error_code "
+CALLS(copy, "net::copy(byte_stream from, byte_stream to, uint64_t most, context ctx)",
+      "net::copy(byte_stream from, byte_stream to, uint64_t most, error_code error)",
+      "net::copy(byte_stream from, byte_stream to, uint64_t most, context ctx, error_code "
       "error)") {
   const tcp_pair from = pair_with_bytes();
   const drained_pair to;
   const std::uint64_t most = x.number<std::uint64_t>(5);
-  net::copy(from.server, to.writer(), most);
+  const sley::context ctx = a_context(x);
+  net::copy(from.server, to.writer(), most, ctx, x.error());
+  net::copy(from.server, to.writer(), most, ctx);
   net::copy(from.server, to.writer(), most, x.error());
 }
 
@@ -359,13 +367,22 @@ TEST(hostile_net, a_longest_linger_time_is_no_reset) {
   });
 }
 
-CALLS(tcp_listen, "net::tcp_listener::listen(string_view host_port, listen_options options)") {
-  use(net::tcp_listener::listen(x.text("127.0.0.1:0"), extreme_listen_options(x)));
+CALLS(tcp_listen,
+      "net::tcp_listener::listen(string_view host_port, listen_options options, context ctx)") {
+  use(net::tcp_listener::listen(x.text("127.0.0.1:0"), extreme_listen_options(x), a_context(x)));
 }
 CALLS(tcp_listen_error,
       "net::tcp_listener::listen(string_view host_port, listen_options options, error_code "
-      "error)") {
-  use(net::tcp_listener::listen(x.text("127.0.0.1:0"), extreme_listen_options(x), x.error()));
+      "error)",
+      "net::tcp_listener::listen(string_view host_port, listen_options options, context ctx, "
+      "error_code error)") {
+  const std::string_view host_port = x.text("127.0.0.1:0");
+  const net::listen_options options = extreme_listen_options(x);
+  if (x.pick<bool>({false, true})) {
+    use(net::tcp_listener::listen(host_port, options, ended_context(), x.error()));
+  } else {
+    use(net::tcp_listener::listen(host_port, options, x.error()));
+  }
 }
 CALLS(unix_connect, "net::unix_stream::connect(string_view path, context ctx)") {
   use(net::unix_stream::connect(
@@ -418,18 +435,25 @@ CALLS(unix_listen_error,
 
 // ---- datagrams ----
 
-CALLS(udp, "net::udp_socket::bind(string_view host_port)",
-      "net::udp_socket::connect(string_view host_port)") {
+CALLS(udp, "net::udp_socket::bind(string_view host_port, context ctx)",
+      "net::udp_socket::connect(string_view host_port, context ctx)") {
   const bool binds = x.pick<bool>({true, false});
   const std::string_view host_port = x.text("127.0.0.1:9");
-  use(binds ? net::udp_socket::bind(host_port) : net::udp_socket::connect(host_port));
+  const sley::context ctx = a_context(x);
+  use(binds ? net::udp_socket::bind(host_port, ctx) : net::udp_socket::connect(host_port, ctx));
 }
 CALLS(udp_error, "net::udp_socket::bind(string_view host_port, error_code error)",
-      "net::udp_socket::connect(string_view host_port, error_code error)") {
-  const bool binds = x.pick<bool>({true, false});
+      "net::udp_socket::connect(string_view host_port, error_code error)",
+      "net::udp_socket::bind(string_view host_port, context ctx, error_code error)",
+      "net::udp_socket::connect(string_view host_port, context ctx, error_code error)") {
   const std::string_view host_port = x.text("127.0.0.1:9");
-  use(binds ? net::udp_socket::bind(host_port, x.error())
-            : net::udp_socket::connect(host_port, x.error()));
+  std::error_code& error = x.error();
+  switch (x.pick<int>({0, 1, 2, 3})) {
+    case 0: return use(net::udp_socket::bind(host_port, error));
+    case 1: return use(net::udp_socket::connect(host_port, error));
+    case 2: return use(net::udp_socket::bind(host_port, ended_context(), error));
+    default: return use(net::udp_socket::connect(host_port, ended_context(), error));
+  }
 }
 CALLS(unix_datagram, "net::unix_datagram::bind(string_view path)",
       "net::unix_datagram::connect(string_view path)") {

@@ -238,18 +238,26 @@ CALLS(deadlines, "net::tls_stream::set_deadline(time_point when)",
 }
 
 CALLS(listen,
-      "net::tls_listener::listen(string_view host_port, tls_context context, "
-      "listen_options options)",
+      "net::tls_listener::listen(string_view host_port, tls_context settings, "
+      "listen_options options, context ctx)",
       "net::tls_listener::set_deadline(time_point when)") {
   net::listen_options o;
   o.backlog = x.number(o.backlog);
-  net::tls_listener l = net::tls_listener::listen(x.text("127.0.0.1:0"), usual_server(), o);
+  net::tls_listener l =
+      net::tls_listener::listen(x.text("127.0.0.1:0"), usual_server(), o, a_context(x));
   l.set_deadline(x.time());
 }
 CALLS(listen_error,
-      "net::tls_listener::listen(string_view host_port, tls_context context, "
-      "listen_options options, error_code error)") {
+      "net::tls_listener::listen(string_view host_port, tls_context settings, "
+      "listen_options options, error_code error)",
+      "net::tls_listener::listen(string_view host_port, tls_context settings, "
+      "listen_options options, context ctx, error_code error)") {
   net::listen_options o;
   o.backlog = x.number(o.backlog);
-  use(net::tls_listener::listen(x.text("127.0.0.1:0"), usual_server(), o, x.error()));
+  const std::string_view host_port = x.text("127.0.0.1:0");
+  if (x.pick<bool>({false, true})) {
+    use(net::tls_listener::listen(host_port, usual_server(), o, ended_context(), x.error()));
+  } else {
+    use(net::tls_listener::listen(host_port, usual_server(), o, x.error()));
+  }
 }
