@@ -31,6 +31,10 @@ namespace sley {
 
 class byte_stream;
 
+namespace detail {
+class readiness;
+}
+
 namespace net {
 class stream;
 SLEY_API std::uint64_t copy(const byte_stream& from, const byte_stream& to, std::uint64_t most,
@@ -81,6 +85,8 @@ class SLEY_API io_object {
   detail::descriptor descriptor_;
 
  private:
+  friend class detail::readiness;
+
   std::unique_ptr<const std::string> file_;
 };
 

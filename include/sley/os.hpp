@@ -13,7 +13,9 @@
 #include <sley/chan.hpp>
 #include <sley/context.hpp>
 #include <sley/detail/config.hpp>
+#include <sley/detail/readiness.hpp>
 #include <sley/byte_stream.hpp>
+#include <sley/select.hpp>
 #include <sley/signal.hpp>
 #include <sley/time.hpp>
 
@@ -166,6 +168,19 @@ class SLEY_API poll_fd : public io_object {
   void wait_writable(const context& ctx) const;
   void wait_writable(const context& ctx, std::error_code& error) const;
 };
+
+// A case of select that fires when the object is ready for a wanted event, readable, writable or
+// both, as poll_fd::wait() tells it, and calls f(poll_events). A stream is readable when a read
+// would not wait, and a listener when accept() would not. `none`: its deadline has passed, its
+// context has ended or it is closed; the next operation tells which. The object must outlive the
+// select. Throws std::bad_alloc.
+//
+//   sley::select(sley::os::on_ready(listener, sley::os::poll_events::readable, accept_all),
+//                sley::on_receive(stopping));
+template <class F = detail::nothing>
+auto on_ready(const io_object& object, poll_events wanted, F f = {}) {
+  return detail::ready_case<F>(detail::readiness(object, wanted), std::move(f));
+}
 
 // ---- processes ----
 

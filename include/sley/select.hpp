@@ -7,6 +7,7 @@
 #include <sley/time_span.hpp>
 
 #include <array>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -127,6 +128,49 @@ class default_case {
   [[no_unique_address]] F f_;
 };
 
+// A case that fires by a signal, which may be a false alarm: erased() begins to send signals into a
+// channel, confirm() tells of one that has come whether it is true, and end() is the end of them.
+template <class Case>
+concept alarm_case = requires(std::remove_cvref_t<Case>& c) {
+  { c.confirm() } -> std::same_as<bool>;
+  c.end();
+};
+
+// Ends the signals of the cases that have them.
+template <class... Cases>
+class alarms {
+ public:
+  explicit alarms(Cases&... cases) noexcept : cases_(cases...) {}
+  ~alarms() {
+    std::apply([](auto&... c) { (end(c), ...); }, cases_);
+  }
+  alarms(const alarms&) = delete;
+  alarms& operator=(const alarms&) = delete;
+
+  // Of the case with that index; others are never false.
+  bool confirm(std::size_t chosen) {
+    return std::apply(
+        [chosen](auto&... c) {
+          std::size_t index = 0;
+          return ((index++ != chosen || is_true(c)) && ...);
+        },
+        cases_);
+  }
+
+ private:
+  template <class Case>
+  static void end(Case& c) noexcept {
+    if constexpr (alarm_case<Case>) c.end();
+  }
+  template <class Case>
+  static bool is_true(Case& c) {
+    if constexpr (alarm_case<Case>) return c.confirm();
+    return true;
+  }
+
+  std::tuple<Cases&...> cases_;
+};
+
 // The cases of one select: those on channels are lined up for the erased call, and of the others
 // the shortest delay counts. Cases with the same shortest delay have equal chances.
 template <std::size_t Count>
@@ -147,20 +191,19 @@ class select_call {
     }
   }
 
-  // Returns the chosen case's index, and whether it received.
-  std::pair<std::size_t, bool> choose() {
-    const std::size_t i = select(cases_.data(), used_, deadline_ns(), scratch_);
-    if (i >= used_) return {timeout_index_[choose_below(timeouts_)], false};
-    return {index_of_[i], cases_[i].received};
-  }
-
- private:
   // 0 is in the past, and then nothing parks.
   std::int64_t deadline_ns() const noexcept {
     if (timeouts_ == 0) return no_deadline;
     return shortest_ns_ == never_park ? 0 : deadline_after(shortest_ns_);
   }
+  // Returns the chosen case's index, and whether it received.
+  std::pair<std::size_t, bool> choose(std::int64_t deadline_ns) {
+    const std::size_t i = select(cases_.data(), used_, deadline_ns, scratch_);
+    if (i >= used_) return {timeout_index_[choose_below(timeouts_)], false};
+    return {index_of_[i], cases_[i].received};
+  }
 
+ private:
   std::array<select_case, Count> cases_;
   std::array<std::size_t, Count> index_of_;
   std::array<std::size_t, Count> timeout_index_;  // of the cases with the shortest delay
@@ -227,8 +270,19 @@ std::size_t select(Cases&&... cases) {
   static_assert(sizeof...(Cases) > 0, "sley::select: for no cases at all, use block_forever()");
   detail::select_call<sizeof...(Cases)> call;
   std::size_t next = 0;
-  (call.add(next++, cases), ...);
-  const auto [chosen, received] = call.choose();
+  std::pair<std::size_t, bool> choice;
+  if constexpr ((detail::alarm_case<Cases> || ...)) {
+    detail::alarms all(cases...);
+    (call.add(next++, cases), ...);
+    const std::int64_t deadline_ns = call.deadline_ns();
+    do {  // ends: each false alarm is one of an event
+      choice = call.choose(deadline_ns);
+    } while (!all.confirm(choice.first));
+  } else {
+    (call.add(next++, cases), ...);
+    choice = call.choose(call.deadline_ns());
+  }
+  const auto [chosen, received] = choice;
   std::size_t index = 0;
   (void)((index++ == chosen ? (cases.run(received), true) : false) || ...);
   return chosen;
@@ -267,6 +321,15 @@ class select_set {
     return add(std::make_unique<timeout_entry<F>>(d, std::move(f)));
   }
 
+  // A case as select() takes it that is made from an object, as os::on_ready() is: the object must
+  // outlive the set.
+  template <class Case>
+    requires detail::alarm_case<Case>
+  std::size_t add(Case c) {
+    has_alarms_ = true;
+    return add(std::make_unique<alarm_entry<Case>>(std::move(c)));
+  }
+
   // As select(). With no case at all it parks for ever.
   std::size_t wait() { return *choose(true); }
   // As select() with otherwise(): nullopt when no case is ready.
@@ -278,6 +341,9 @@ class select_set {
     // Fills in a channel case and returns true, or the delay of a timeout and returns false.
     virtual bool prepare(detail::select_case& erased, std::int64_t& delay_ns) = 0;
     virtual void run(bool received) = 0;
+    // As an alarm_case has them.
+    virtual bool confirm() { return true; }
+    virtual void end() noexcept {}
   };
 
   template <class T, class F>
@@ -322,10 +388,26 @@ class select_set {
     detail::timeout_case<F> body;
   };
 
+  template <class Case>
+  struct alarm_entry final : entry {
+    explicit alarm_entry(Case c) : body(std::move(c)) {}
+    bool prepare(detail::select_case& erased, std::int64_t&) override {
+      erased = body.erased();
+      return true;
+    }
+    void run(bool received) override { body.run(received); }
+    bool confirm() override { return body.confirm(); }
+    void end() noexcept override { body.end(); }
+    Case body;
+  };
+
   SLEY_API std::size_t add(std::unique_ptr<entry> e);
   SLEY_API std::optional<std::size_t> choose(bool may_park);
+  std::int64_t prepare_all(bool may_park);
+  std::optional<std::size_t> choose_one(std::int64_t deadline_ns, bool& received);
 
   std::vector<std::unique_ptr<entry>> entries_;
+  bool has_alarms_ = false;
   // Filled by choose(); members so that waiting again allocates nothing.
   std::vector<detail::select_case> cases_;
   std::vector<std::size_t> index_of_;

@@ -3,10 +3,8 @@
 #include <sley/detail/context_end.hpp>
 #include <sley/os.hpp>
 
+#include "io/look.hpp"
 #include "io/observing.hpp"
-#include "platform/poll_any.hpp"
-
-#include <poll.h>
 
 namespace sley::os {
 
@@ -16,27 +14,6 @@ namespace {
 
 using enum poll_events;
 
-bool has(poll_events all, poll_events some) noexcept { return (all & some) != none; }
-
-// What the descriptor is ready for at this moment, of what is wanted. POLLNVAL: its owner has
-// closed it.
-poll_events look(int fd, poll_events wanted, std::error_code& error) noexcept {
-  short asked = 0;
-  if (has(wanted, readable)) asked |= POLLIN | POLLRDHUP;
-  if (has(wanted, writable)) asked |= POLLOUT;
-  pollfd one = {.fd = fd, .events = asked, .revents = 0};
-  constexpr timespec at_once = {};
-  const long n = io::attempt([&](int) { return platform::poll_any({&one, 1}, &at_once); }, fd);
-  if (n == -EINTR || !io::is_success(n, error)) return none;
-  if ((one.revents & POLLNVAL) != 0) error = std::make_error_code(std::errc::bad_file_descriptor);
-  poll_events found = none;
-  if ((one.revents & (POLLIN | POLLRDHUP)) != 0) found |= readable;
-  if ((one.revents & POLLOUT) != 0) found |= writable;
-  if ((one.revents & POLLHUP) != 0) found |= hang_up;
-  if ((one.revents & POLLERR) != 0) found |= failure;
-  return found;
-}
-
 poll_events observe(rt::watched* w, poll_events wanted, io::observing& o,
                     std::error_code& error) noexcept {
   poll_events found = none;
@@ -45,14 +22,10 @@ poll_events observe(rt::watched* w, poll_events wanted, io::observing& o,
     if (result != rt::io_result::ready) {
       error = io::error_of(result);
     } else {
-      found = look(w->fd, wanted, error);
+      found = io::look(w->fd, wanted, error);
     }
   }
   return found;
-}
-
-bool is_about_reading(poll_events wanted) noexcept {
-  return has(wanted, readable) || !has(wanted, writable);
 }
 
 }  // namespace
@@ -69,7 +42,7 @@ poll_events poll_fd::wait(poll_events wanted, std::error_code& error) const noex
   rt::watched* w = descriptor_.get();
   error.clear();
   if (io::refuse(w, error)) return none;
-  io::observing o(w, is_about_reading(wanted), has(wanted, writable));
+  io::observing o(w, io::is_about_reading(wanted), io::has(wanted, writable));
   return observe(w, wanted, o, error);
 }
 poll_events poll_fd::wait(poll_events wanted) const {
@@ -81,7 +54,7 @@ poll_events poll_fd::wait(poll_events wanted, const context& ctx, std::error_cod
   if (error) return none;
   rt::watched* w = descriptor_.get();
   if (io::refuse(w, error)) return none;
-  io::observing o(w, is_about_reading(wanted), has(wanted, writable));
+  io::observing o(w, io::is_about_reading(wanted), io::has(wanted, writable));
   const detail::on_context_end hook(ctx, [&] { o.end(io::end_of(ctx)); });
   return observe(w, wanted, o, error);
 }

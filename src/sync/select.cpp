@@ -325,7 +325,8 @@ std::size_t detail::choose_below(std::size_t bound) noexcept {
   return chosen;
 }
 
-std::optional<std::size_t> select_set::choose(bool may_park) {
+// Returns the deadline of the shortest time-outs.
+std::int64_t select_set::prepare_all(bool may_park) {
   cases_.clear();
   index_of_.clear();
   timeouts_.clear();
@@ -342,15 +343,36 @@ std::optional<std::size_t> select_set::choose(bool may_park) {
       timeouts_.push_back(i);
     }
   }
-  std::int64_t deadline_ns = may_park ? detail::no_deadline : 0;
-  if (may_park && !timeouts_.empty()) deadline_ns = detail::deadline_after(shortest_ns);
+  if (!may_park) return 0;
+  return timeouts_.empty() ? detail::no_deadline : detail::deadline_after(shortest_ns);
+}
+
+std::optional<std::size_t> select_set::choose_one(std::int64_t deadline_ns, bool& received) {
   void* scratch = aligned_scratch<void>(scratch_, detail::select_scratch_bytes(cases_.size()));
   const std::size_t chosen = detail::select(cases_.data(), cases_.size(), deadline_ns, scratch);
   if (chosen == detail::select_would_block) return std::nullopt;
   const bool timed_out = chosen == detail::select_timed_out;
-  const std::size_t index =
-      timed_out ? timeouts_[detail::choose_below(timeouts_.size())] : index_of_[chosen];
-  entries_[index]->run(!timed_out && cases_[chosen].received);
+  received = !timed_out && cases_[chosen].received;
+  return timed_out ? timeouts_[detail::choose_below(timeouts_.size())] : index_of_[chosen];
+}
+
+std::optional<std::size_t> select_set::choose(bool may_park) {
+  std::optional<std::size_t> index;
+  bool received = false;
+  {
+    struct ending {
+      select_set& set;
+      ~ending() {
+        if (!set.has_alarms_) return;
+        for (const auto& e : set.entries_) e->end();
+      }
+    } const guard{*this};
+    const std::int64_t deadline_ns = prepare_all(may_park);
+    do {  // ends: each false alarm is one of an event
+      index = choose_one(deadline_ns, received);
+    } while (has_alarms_ && index && !entries_[*index]->confirm());
+  }
+  if (index) entries_[*index]->run(received);
   return index;
 }
 

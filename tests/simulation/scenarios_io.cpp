@@ -193,6 +193,32 @@ void bindings_and_a_close_race() {
   all.wait();
 }
 
+// One goroutine receives from a pipe and from a channel: whatever the order, it misses nothing.
+void a_pipe_as_a_case_of_select() {
+  auto [in, out] = sley::os::pipe();
+  const sley::os::file& source = in;
+  const sley::os::file& sink = out;
+  const sley::chan<int> values;
+  constexpr int count = 4;
+  sley::wait_group all;
+  all.go([&] {
+    const std::byte b{1};
+    for (int i = 0; i < count; ++i) sink.write_all({&b, 1});
+  });
+  all.go([&] {
+    for (int i = 0; i < count; ++i) values.send(i);
+  });
+  const auto read = [&source](sley::os::poll_events) {
+    std::byte b{};
+    check(source.read_some({&b, 1}) == 1, "a byte is there");
+  };
+  for (int got = 0; got < 2 * count; ++got) {
+    sley::select(sley::os::on_ready(source, sley::os::poll_events::readable, read),
+                 sley::on_receive(values));
+  }
+  all.wait();
+}
+
 constexpr scenario scenarios[] = {
     {"a_pipe_fuller_than_it_holds", a_pipe_fuller_than_it_holds},
     {"ping_pong_over_pipes", ping_pong_over_pipes},
@@ -203,6 +229,7 @@ constexpr scenario scenarios[] = {
     {"a_bound_context_ends_reads", a_context_ends_reads<true>},
     {"a_context_ends_one_reader_of_several", a_context_ends_one_reader_of_several},
     {"bindings_and_a_close_race", bindings_and_a_close_race},
+    {"a_pipe_as_a_case_of_select", a_pipe_as_a_case_of_select},
 };
 
 }  // namespace

@@ -55,6 +55,8 @@ void end_io(watched* w, io_side& side, bool may_try) noexcept;
 // Waits until a look at the descriptor's readiness is worth it: the first one always is.
 [[nodiscard]] io_result wait_for_any_event(watched* w, io_observer& self) noexcept;
 void end_observing(watched* w, io_observer& self) noexcept;
+// Any result but `ready`: operations that the observer stands for fail.
+[[nodiscard]] io_result state_of_observed(watched* w, const io_observer& self) noexcept;
 // The wait of this observer ends, or its next one does.
 void end_observer(watched* w, io_observer& which, io_result why) noexcept;
 

@@ -69,6 +69,11 @@ void end_observing(watched* w, io_observer& self) noexcept {
   ready_all(std::move(woken));
 }
 
+io_result state_of_observed(watched* w, const io_observer& self) noexcept {
+  detail::lock_guard guard(w->lock);
+  return state_of(w, self);
+}
+
 void end_observer(watched* w, io_observer& which, io_result why) noexcept {
   w->lock.acquire();
   which.end = why;

@@ -47,7 +47,7 @@ goroutine* take_waiter(io_side& side, io_result result) noexcept {
 
 goroutine* alert(io_observer& o) noexcept {
   o.is_alerted = true;
-  return std::exchange(o.g, nullptr);
+  return o.tell == nullptr ? std::exchange(o.g, nullptr) : o.tell(o);
 }
 
 void alert_observers(watched* w, goroutine_list& woken) noexcept {

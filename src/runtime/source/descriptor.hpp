@@ -33,7 +33,7 @@ struct io_waiter {
   io_result end = io_result::ready;     // [lock: the descriptor's] how its context has ended
 };
 
-// A goroutine that observes a descriptor, on its own stack.
+// A goroutine that observes a descriptor, on its own stack, or a case of its select.
 struct io_observer {
   bool reads = false;                // [const] the deadline for reading counts
   bool writes = false;               // [const] the deadline for writing counts
@@ -41,6 +41,9 @@ struct io_observer {
   io_observer* next = nullptr;       // [lock: likewise]
   bool is_alerted = true;            // [lock: likewise] a look at the descriptor is worth it
   io_result end = io_result::ready;  // [lock: likewise] how its context has ended
+  // [const] Tells the goroutine of an alert in another way than by `g`, with the descriptor's lock
+  // held. Returns the goroutine if it must be made ready, else null.
+  goroutine* (*tell)(io_observer&) noexcept = nullptr;
 };
 
 // Reading or writing.
@@ -97,7 +100,7 @@ std::uint64_t tag_of(const watched* w) noexcept;
 
 // The goroutine that waits for an event of this side, or null.
 goroutine* take_waiter(io_side& side, io_result result) noexcept;
-// The observer's goroutine, or null if it is not parked. It looks again.
+// The observer's goroutine, or null if it is not to be made ready. It looks again.
 goroutine* alert(io_observer& o) noexcept;
 void alert_observers(watched* w, goroutine_list& woken) noexcept;
 // Adds a goroutine that one of the above has returned, unless it is null.
