@@ -136,25 +136,51 @@ client_response client::send(client_request request) {
 
 namespace {
 
-client_request make_post(std::string_view url, std::string_view content_type, request_body body) {
-  client_request r{.method = "POST", .url = std::string(url), .body = std::move(body)};
+client_request make_request(const char* method, std::string_view url, const context& ctx) {
+  return {.method = method, .url = std::string(url), .context = ctx};
+}
+
+client_request make_post(std::string_view url, std::string_view content_type, request_body body,
+                         const context& ctx) {
+  client_request r = make_request("POST", url, ctx);
+  r.body = std::move(body);
   if (!content_type.empty()) r.headers.set("Content-Type", content_type);
   return r;
 }
 
 }  // namespace
 
-client_response client::get(std::string_view url) { return send({.url = std::string(url)}); }
-client_response client::get(std::string_view url, std::error_code& error) {
-  return send({.url = std::string(url)}, error);
+client_response client::get(std::string_view url, const context& ctx) {
+  return send(make_request("GET", url, ctx));
 }
-client_response client::post(std::string_view url, std::string_view content_type,
-                             request_body body) {
-  return send(make_post(url, content_type, std::move(body)));
+client_response client::get(std::string_view url, std::error_code& error) {
+  return get(url, context::background(), error);
+}
+client_response client::get(std::string_view url, const context& ctx, std::error_code& error) {
+  return send(make_request("GET", url, ctx), error);
+}
+
+client_response client::head(std::string_view url, const context& ctx) {
+  return send(make_request("HEAD", url, ctx));
+}
+client_response client::head(std::string_view url, std::error_code& error) {
+  return head(url, context::background(), error);
+}
+client_response client::head(std::string_view url, const context& ctx, std::error_code& error) {
+  return send(make_request("HEAD", url, ctx), error);
+}
+
+client_response client::post(std::string_view url, std::string_view content_type, request_body body,
+                             const context& ctx) {
+  return send(make_post(url, content_type, std::move(body), ctx));
 }
 client_response client::post(std::string_view url, std::string_view content_type, request_body body,
                              std::error_code& error) {
-  return send(make_post(url, content_type, std::move(body)), error);
+  return post(url, content_type, std::move(body), context::background(), error);
+}
+client_response client::post(std::string_view url, std::string_view content_type, request_body body,
+                             const context& ctx, std::error_code& error) {
+  return send(make_post(url, content_type, std::move(body), ctx), error);
 }
 
 void client::close_idle() { pool_->close_idle(); }

@@ -330,25 +330,36 @@ CALLS(client_agent, "http::client::client(client_options options)") {
   use(http::client(o).get(server.url).read_all());
 }
 
-CALLS(client_get, "http::client::get(string_view url)",
+CALLS(client_get, "http::client::get(string_view url, context ctx)",
+      "http::client::head(string_view url, context ctx)",
       "http::client_response::header(string_view name)",
       "http::client_response::read_all(size_t limit)") {
   const hello_server server;
   http::client client(quick());
-  http::client_response r = client.get(x.text(server.url));
+  const std::string_view url = x.text(server.url);
+  use(client.head(url).status());
+  http::client_response r = client.get(url);
   use(r.header(x.text("Content-Length")));
   use(r.read_all(x.number<std::size_t>(100)));
 }
 CALLS(client_get_error, "http::client::get(string_view url, error_code error)",
+      "http::client::get(string_view url, context ctx, error_code error)",
+      "http::client::head(string_view url, error_code error)",
+      "http::client::head(string_view url, context ctx, error_code error)",
       "http::client_response::read_all(size_t limit, error_code error)") {
   const hello_server server;
   http::client client(quick());
   std::error_code& error = x.error();
-  http::client_response r = client.get(x.text(server.url), error);
+  const std::string_view url = x.text(server.url);
+  use(client.get(url, sley::context::background(), error).status());
+  use(client.head(url, error).status());
+  use(client.head(url, sley::context::background(), error).status());
+  http::client_response r = client.get(url, error);
   if (!error) use(r.read_all(x.number<std::size_t>(100), error));
 }
 CALLS(client_post,
-      "http::client::post(string_view url, string_view content_type, request_body body)",
+      "http::client::post(string_view url, string_view content_type, request_body body, "
+      "context ctx)",
       "http::request_body::request_body(string_view text)") {
   const hello_server server;
   http::client client(quick());
@@ -359,6 +370,8 @@ CALLS(client_post,
 CALLS(client_post_error,
       "http::client::post(string_view url, string_view content_type, request_body body, "
       "error_code error)",
+      "http::client::post(string_view url, string_view content_type, request_body body, "
+      "context ctx, error_code error)",
       "http::request_body::request_body(string text)",
       "http::request_body::request_body(char* text)",
       "http::request_body::request_body(span<byte> bytes)") {
@@ -371,7 +384,9 @@ CALLS(client_post_error,
     case 1: body = x.pick<const char*>({"", "body"}); break;
     default: body = x.bytes(); break;
   }
-  use(client.post(server.url, type, body, x.error()).status());
+  std::error_code& error = x.error();
+  use(client.post(server.url, type, body, sley::context::background(), error).status());
+  use(client.post(server.url, type, body, error).status());
 }
 CALLS(client_send, "http::client::send(client_request request)") {
   const hello_server server;

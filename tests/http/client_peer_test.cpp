@@ -5,7 +5,10 @@
 
 #include <atomic>
 #include <chrono>
+#include <functional>
 #include <string>
+#include <system_error>
+#include <vector>
 
 using sley::http::client;
 using sley::http::client_request;
@@ -338,6 +341,114 @@ GO_TEST(client_peer, a_context_ends_connecting_and_waiting_for_a_turn) {
   }
   group.wait();
   go_on.close();
+}
+
+namespace {
+
+// The functions that take a context, in both forms; `error` is null for the form that throws.
+struct call_with_context {
+  const char* name;
+  std::function<client_response(client&, const std::string&, const sley::context&,
+                                std::error_code* error)>
+      call;
+};
+
+std::vector<call_with_context> calls_with_context() {
+  return {{"get",
+           [](client& c, const std::string& url, const sley::context& ctx, std::error_code* error) {
+             return error == nullptr ? c.get(url, ctx) : c.get(url, ctx, *error);
+           }},
+          {"head",
+           [](client& c, const std::string& url, const sley::context& ctx, std::error_code* error) {
+             return error == nullptr ? c.head(url, ctx) : c.head(url, ctx, *error);
+           }},
+          {"post",
+           [](client& c, const std::string& url, const sley::context& ctx, std::error_code* error) {
+             return error == nullptr ? c.post(url, "text/plain", "body", ctx)
+                                     : c.post(url, "text/plain", "body", ctx, *error);
+           }}};
+}
+
+// Each function gives up with the error of its context, which ends once the peer, or the connector,
+// says that it is there.
+void expect_all_give_up(client& c, const std::string& url, const sley::chan<void>& is_there) {
+  for (const call_with_context& one : calls_with_context()) {
+    for (const bool throws : {false, true}) {
+      auto [ctx, cancel] = sley::with_cancel(sley::context::background());
+      sley::wait_group group;
+      group.go([&, end = cancel] {
+        is_there.receive();
+        end();
+      });
+      std::error_code error;
+      try {
+        one.call(c, url, ctx, throws ? nullptr : &error);
+      } catch (const std::system_error& e) {
+        EXPECT_TRUE(throws);
+        error = e.code();
+      }
+      EXPECT_EQ(error, sley::context_errc::canceled) << one.name;
+      group.wait();
+    }
+  }
+}
+
+}  // namespace
+
+GO_TEST(client_peer, the_context_of_every_function_ends_the_wait_for_the_head) {
+  const sley::chan<void> has_asked;
+  const scripted_server peer([&](int, const tcp_stream& s) {
+    read_head(s);
+    has_asked.send();
+    read_to_end(s);
+  });
+  client c;
+  expect_all_give_up(c, peer.url, has_asked);
+}
+
+GO_TEST(client_peer, the_context_of_every_function_ends_connecting) {
+  const sley::chan<void> is_connecting;
+  client c({.connect = [is_connecting](const sley::context& ctx,
+                                       const sley::http::url&) -> sley::http::connection_ptr {
+    is_connecting.send();
+    ctx.done().receive();
+    throw std::system_error(ctx.error());
+  }});
+  expect_all_give_up(c, "http://nowhere/", is_connecting);
+}
+
+GO_TEST(client_peer, the_context_of_every_function_ends_reading_the_body) {
+  const scripted_server peer([](int, const tcp_stream& s) {
+    read_head(s);
+    s.write_all(bytes_of("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nx"));
+    read_to_end(s);
+  });
+  client c;
+  for (const call_with_context& one : calls_with_context()) {
+    if (one.name == std::string("head")) continue;  // has no body
+    auto [ctx, cancel] = sley::with_cancel(sley::context::background());
+    client_response r = one.call(c, peer.url, ctx, nullptr);
+    std::byte first;
+    EXPECT_EQ(r.body().read_some({&first, 1}), 1U);
+    cancel();
+    std::error_code error;
+    r.read_all(SIZE_MAX, error);
+    EXPECT_EQ(error, sley::context_errc::canceled) << one.name;
+  }
+}
+
+GO_TEST(client_peer, head_asks_for_the_head_alone) {
+  const scripted_server peer([](int, const tcp_stream& s) {
+    EXPECT_EQ(read_head(s).substr(0, 7), "HEAD / ");
+    s.write_all(bytes_of("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n"));
+  });
+  client c;
+  client_response r = c.head(peer.url);
+  EXPECT_EQ(r.header("Content-Length"), "100");
+  EXPECT_EQ(r.read_all(), "");
+  std::error_code error;
+  EXPECT_EQ(c.head(peer.url, error).status(), 200);
+  EXPECT_FALSE(error);
 }
 
 GO_TEST(client_peer, a_context_that_ends_later_changes_nothing) {

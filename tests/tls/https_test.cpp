@@ -106,6 +106,30 @@ GO_TEST(https, a_context_ends_waiting_for_an_answer) {
   EXPECT_EQ(error, sley::context_errc::deadline_exceeded);
 }
 
+GO_TEST(https, a_context_ends_the_handshake_of_a_request) {
+  const auto listener = sley::net::tcp_listener::listen("127.0.0.1:0");
+  client c(trusting());
+  for (const bool by_deadline : {false, true}) {
+    auto [ctx, cancel] = by_deadline ? sley::with_timeout(sley::context::background(), 20ms)
+                                     : sley::with_cancel(sley::context::background());
+    sley::wait_group group;
+    group.go([&, end = cancel] {
+      const auto silent = listener.accept();
+      std::byte hello;
+      EXPECT_EQ(silent.read_some({&hello, 1}), 1U);
+      if (!by_deadline) end();
+      std::error_code error;
+      while (silent.read_some({&hello, 1}, error) > 0) {  // ends when the client has given up
+      }
+    });
+    std::error_code error;
+    c.get("https://" + listener.local().to_string() + '/', ctx, error);
+    EXPECT_EQ(error, ctx.error());
+    EXPECT_TRUE(error);
+    group.wait();
+  }
+}
+
 GO_TEST(https, nothing_is_connected_with_a_context_that_has_ended) {
   const https_server web(echo);
   const auto [ctx, cancel] = sley::with_cancel({});

@@ -157,12 +157,22 @@ class SLEY_API client {
   client& operator=(const client&) = delete;
   ~client();  // closes the idle connections
 
-  client_response get(std::string_view url);
+  // The context, if there is one, is the request's: when it ends, so does connecting, the TLS
+  // handshake, sending, waiting for the head, and reading the answer's body, with its error.
+  client_response get(std::string_view url, const context& ctx = context::background());
   client_response get(std::string_view url, std::error_code& error);
+  client_response get(std::string_view url, const context& ctx, std::error_code& error);
+  client_response head(std::string_view url, const context& ctx = context::background());
+  client_response head(std::string_view url, std::error_code& error);
+  client_response head(std::string_view url, const context& ctx, std::error_code& error);
   // An empty type sets none.
-  client_response post(std::string_view url, std::string_view content_type, request_body body);
+  client_response post(std::string_view url, std::string_view content_type, request_body body,
+                       const context& ctx = context::background());
   client_response post(std::string_view url, std::string_view content_type, request_body body,
                        std::error_code& error);
+  client_response post(std::string_view url, std::string_view content_type, request_body body,
+                       const context& ctx, std::error_code& error);
+  // Any method, headers and body; client_request has the context.
   client_response send(client_request request);
   client_response send(client_request request, std::error_code& error);
 
