@@ -20,16 +20,12 @@ client_pool::lease client_pool::take(const context& ctx, const url& to, bool is_
   error = ctx.error();
   if (error) return {};
   const std::shared_ptr<host> h = begin(to);
-  bool has_slot = h->slots.try_send() == chan_status::ok;
-  if (!has_slot) {
-    select(on_send(h->slots, [&] { has_slot = true; }), on_receive(ctx.done(), [](bool) {}));
-  }
-  if (!has_slot) {
+  sley::detail::place taken(h->places, ctx, error);
+  if (error) {
     end(h);
-    error = ctx.error();
     return {};
   }
-  lease l(shared_from_this(), h);
+  lease l(shared_from_this(), h, std::move(taken));
   if (!is_fresh) {
     l.wire_ = reuse(*h);
   } else if (const auto given_up = pop_idle(*h)) {
@@ -167,7 +163,7 @@ void client_pool::lease::drop() noexcept {
   if (!host_) return;
   if (wire_) wire_->transport->close();
   wire_.reset();
-  host_->slots.receive();
+  place_.reset();
   pool_->end(host_);
   host_.reset();
 }

@@ -3,10 +3,10 @@
 
 #include "http/input_buffer.hpp"
 #include "http/late_deadline.hpp"
-#include "http/slots.hpp"
 
 #include <sley/chan.hpp>
 #include <sley/context.hpp>
+#include <sley/detail/accepting.hpp>
 #include <sley/http/client.hpp>
 #include <sley/http/connection.hpp>
 #include <sley/http/url.hpp>
@@ -15,6 +15,7 @@
 #include <cstddef>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <system_error>
 #include <vector>
@@ -32,9 +33,9 @@ struct wire {
   bool is_reused = false;
 };
 
-// To one host there are never more connections than connections_per_host: each request holds a slot
-// of the host from take() to the end of its lease, and a new connection is made only by a request
-// that holds a slot, while no connection is idle there. An idle connection needs no slot.
+// To one host there are never more connections than connections_per_host: each request holds a
+// place of the host from take() to the end of its lease, and a new connection is made only by a
+// request that holds a place, while no connection is idle there. An idle connection needs no place.
 class client_pool : public std::enable_shared_from_this<client_pool> {
   struct host;
 
@@ -58,15 +59,17 @@ class client_pool : public std::enable_shared_from_this<client_pool> {
 
    private:
     friend class client_pool;
-    lease(std::shared_ptr<client_pool> pool, std::shared_ptr<host> h) noexcept
-        : pool_(std::move(pool)), host_(std::move(h)) {}
+    lease(std::shared_ptr<client_pool> pool, std::shared_ptr<host> h,
+          sley::detail::place taken) noexcept
+        : pool_(std::move(pool)), host_(std::move(h)), place_(std::move(taken)) {}
 
     std::shared_ptr<client_pool> pool_;
     std::shared_ptr<host> host_;  // null: holds nothing
+    std::optional<sley::detail::place> place_;
     std::shared_ptr<wire> wire_;
   };
 
-  // Parks for a slot, and for the connection to be made. `is_fresh`: not one that served before.
+  // Parks for a place, and for the connection to be made. `is_fresh`: not one that served before.
   lease take(const context& ctx, const url& to, bool is_fresh, std::error_code& error);
 
   void close_idle();
@@ -84,10 +87,11 @@ class client_pool : public std::enable_shared_from_this<client_pool> {
     bool is_clean = false;  // nothing came
   };
   struct host {
-    host(std::string n, std::size_t most) : name(std::move(n)), slots(make_slots(most)) {}
+    host(std::string n, std::size_t most)
+        : name(std::move(n)), places(sley::detail::make_places(most)) {}
     const std::string name;
-    const chan<void> slots;                        // holds a signal for each request
-    std::size_t users = 0;                         // [lock_] requests that hold or wait for a slot
+    const sley::detail::places_ptr places;         // of requests
+    std::size_t users = 0;                         // [lock_] requests that hold or wait for a place
     std::vector<std::shared_ptr<idle_wire>> idle;  // [lock_] the one used last is the last
   };
 

@@ -1,93 +1,75 @@
 #include <sley/http/server.hpp>
 
 #include "http/error_line.hpp"
+#include "http/finally.hpp"
 #include "http/server_state.hpp"
-#include "http/slots.hpp"
 
 #include <sley/go.hpp>
-#include <sley/select.hpp>
 
 #include <mutex>
 #include <stdexcept>
 #include <string>
+#include <tuple>
 #include <utility>
 
 namespace sley::http {
 
 namespace detail {
 
-namespace {
-
-// Calls f when it goes out of scope, also when exit() unwinds the stack.
-template <class F>
-class finally {
- public:
-  explicit finally(F f) : f_(std::move(f)) {}
-  ~finally() { f_(); }
-  finally(const finally&) = delete;
-  finally& operator=(const finally&) = delete;
-
- private:
-  F f_;
-};
-
-}  // namespace
-
 server_state::server_state(handler h, server_options options)
     : handler_(std::move(h)),
       options_(std::move(options)),
-      slots_(make_slots(options_.connections)) {
+      places_(sley::detail::make_places(options_.connections)) {
+  std::tie(stopping_, stop_) = with_cancel(context::background());
   if (!handler_) throw std::invalid_argument("sley: the handler of a server is empty");
 }
 
 // ---- taking connections ----
 
-void server_state::serve(net::tcp_listener& listener) {
+template <class Listener>
+void server_state::serve(Listener& listener) {
+  check_connector(listener);
   if (!add(listener)) {
     listener.close();
     return;
   }
   const finally forget([&] { remove(listener); });
-  while (accept_and_start(listener)) {
+  const std::error_code error = sley::detail::accept_each(
+      listener, stopping_, places_, [this](auto stream, sley::detail::place taken) {
+        start(std::move(stream), std::move(taken));
+      });
+  if (error != std::errc::operation_canceled) throw std::system_error(error, "sley: accept");
+}
+template void server_state::serve(net::tcp_listener&);
+template void server_state::serve(net::unix_listener&);
+
+// Else a server that is meant to speak TLS would speak without it.
+void server_state::check_connector(const net::unix_listener&) const {
+  if (options_.connect && !options_.connect_unix) {
+    throw std::logic_error(
+        "sley: a server whose server_options::connect is set has no connect_unix for a Unix "
+        "listener");
   }
 }
 
-bool server_state::accept_and_start(net::tcp_listener& listener) {
-  if (!take_slot()) return false;
-  bool is_started = false;
-  const finally give_back([&] {
-    if (!is_started) slots_.receive();
-  });
-  std::error_code error;
-  net::tcp_stream stream = listener.accept(error);
-  if (error == std::errc::operation_canceled) return false;
-  if (error) throw std::system_error(error, "sley: accept");
+// Without memory for a goroutine the connection is closed; later there may be memory again.
+template <class Stream>
+void server_state::start(Stream stream, sley::detail::place taken) {
   begin();
   try {
     go(go_options{.name = "http connection"},
-       [self = shared_from_this(), s = std::move(stream)]() mutable {
-         const finally end([&] {
-           self->slots_.receive();
-           self->end();
-         });
+       [self = shared_from_this(), s = std::move(stream), p = std::move(taken)]() mutable {
+         const sley::detail::place held = std::move(p);
+         const finally counted([&] { self->end(); });
          self->serve_stream(std::move(s));
        });
-    is_started = true;
   } catch (const std::bad_alloc&) {
-    end();  // this one is closed; later there may be memory again
+    end();
   }
-  return true;
 }
 
-// Parks while there are as many connections as there may be.
-bool server_state::take_slot() {
-  if (slots_.try_send() == chan_status::ok) return true;
-  bool is_taken = false;
-  select(on_send(slots_, [&] { is_taken = true; }), on_receive(stopped_, [](bool) {}));
-  return is_taken;
-}
-
-void server_state::serve_stream(net::tcp_stream stream) {
+template <class Stream>
+void server_state::serve_stream(Stream stream) {
   try {
     const connection_ptr c = connect(std::move(stream));
     if (c) run_session(*c);
@@ -99,8 +81,10 @@ void server_state::serve_stream(net::tcp_stream stream) {
 }
 
 // Null: there is none, or the server ends. A handshake that is under way then ends with errors.
-connection_ptr server_state::connect(net::tcp_stream stream) {
-  if (!options_.connect) return make_connection(std::move(stream));
+template <class Stream>
+connection_ptr server_state::connect(Stream stream) {
+  const auto& connector = connector_of(stream);
+  if (!connector) return make_connection(std::move(stream));
   const sley::detail::interrupter handshake(stream);
   {
     const std::lock_guard guard(lock_);
@@ -111,7 +95,7 @@ connection_ptr server_state::connect(net::tcp_stream stream) {
     const std::lock_guard guard(lock_);
     connecting_.erase(&handshake);
   });
-  return options_.connect(std::move(stream));
+  return connector(std::move(stream));
 }
 
 void server_state::serve(connection_ptr c) {
@@ -148,13 +132,13 @@ void server_state::run_session(connection& c) {
 
 // ---- stopping ----
 
-bool server_state::add(net::tcp_listener& listener) {
+bool server_state::add(net::listener& listener) {
   const std::lock_guard guard(lock_);
   if (!is_stopping_) listeners_.insert(&listener);
   return !is_stopping_;
 }
 
-void server_state::remove(net::tcp_listener& listener) {
+void server_state::remove(net::listener& listener) {
   const std::lock_guard guard(lock_);
   listeners_.erase(&listener);
 }
@@ -183,10 +167,10 @@ chan<void> server_state::when_empty() {
 }
 
 void server_state::stop_listening() {
+  stop_();
   const std::lock_guard guard(lock_);
-  if (!is_stopping_) stopped_.close();
   is_stopping_ = true;
-  for (net::tcp_listener* listener : listeners_) {
+  for (net::listener* listener : listeners_) {
     std::error_code ignored;
     listener->close(ignored);
   }
@@ -231,8 +215,13 @@ void server::serve(net::tcp_listener&& listener) {
   net::tcp_listener own = std::move(listener);
   serve(own);
 }
+void server::serve(net::unix_listener&& listener) {
+  net::unix_listener own = std::move(listener);
+  serve(own);
+}
 // The server may be destroyed while they return: they keep what they work on.
 void server::serve(net::tcp_listener& listener) { std::shared_ptr(state_)->serve(listener); }
+void server::serve(net::unix_listener& listener) { std::shared_ptr(state_)->serve(listener); }
 void server::serve(connection_ptr one) { std::shared_ptr(state_)->serve(std::move(one)); }
 bool server::shutdown(instant deadline) { return state_->shutdown(deadline); }
 void server::close() { state_->close(); }

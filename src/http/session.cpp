@@ -187,12 +187,10 @@ bool session::keeps_alive() {
 // A request that can't be understood is answered without a handler. Where the next request begins
 // is unknown, so the connection ends.
 void session::refuse(int status) {
-  std::string text = std::to_string(status) + ' ' + std::string(reason_phrase(status));
-  std::string answer = "HTTP/1.1 " + text + "\r\n";
-  text += '\n';
-  answer.append(date_line()).append("Content-Type: text/plain\r\nConnection: close\r\n");
-  answer += "Content-Length: " + std::to_string(text.size()) + "\r\n\r\n" + text;
-  const std::size_t head_bytes = answer.size() - text.size();
+  std::string answer;
+  const std::string text = plain_answer(status, answer);
+  const std::size_t head_bytes = answer.size();
+  answer += text;
   iovec whole = {answer.data(), answer.size()};
   std::error_code error;
   const std::size_t sent = write({&whole, 1}, error);
@@ -212,6 +210,14 @@ std::size_t session::write(std::span<iovec> pieces, std::error_code& error) {
     error = std::make_error_code(std::errc::broken_pipe);
     return 0;
   }
+  if (!begin_answer()) {
+    error = std::make_error_code(std::errc::timed_out);
+    return 0;
+  }
+  return write_now(pieces, error);
+}
+
+std::size_t session::write_now(std::span<iovec> pieces, std::error_code& error) {
   const std::size_t sent =
       write_in_time(connection_, write_deadline_, options_.write_timeout, pieces, error);
   if (error) is_broken_ = true;
@@ -228,8 +234,10 @@ std::string_view session::date_line() {
   return date_line_;
 }
 
+// From now on there is no time limit. If it is over, nothing can be written.
 connection& session::hand_over(input_buffer& already_read) {
   stop_watching();
+  if (begin_answer()) limit_.reset();
   std::swap(already_read, input_);
   {
     const std::lock_guard guard(lock_);

@@ -80,6 +80,7 @@ class session final : private body_reader {
   void refuse(int status);
   void arm_read(time_span timeout);
   void linger(std::chrono::nanoseconds most);
+  std::size_t write_now(std::span<iovec> pieces, std::error_code& error);
 
   // Answers: session_answer.cpp.
   void answer();
@@ -92,6 +93,16 @@ class session final : private body_reader {
   bool is_cut() const noexcept;
   bool must_abort() const noexcept;
   void log(int status, std::uint64_t body_bytes, std::chrono::nanoseconds duration);
+
+  // The handler's time limit: session_limit.cpp.
+  void call_handler_in_time();
+  bool begin_answer();
+  bool is_late();
+  bool is_time_over();
+  void time_out();
+  void answer_for_handler();
+  void end_timed_out_answer();
+  std::string plain_answer(int status, std::string& head) const;
 
   // The request's context: session_context.cpp.
   void begin_watching();
@@ -134,6 +145,12 @@ class session final : private body_reader {
 
   incoming_body body_;
   bool must_ask_ = false;  // the client waits for "100 Continue"
+
+  std::optional<context> limit_;  // ends with the handler's time; none: there is no limit
+  mutex answer_lock_;
+  bool has_begun_ = false;          // [lock: answer_lock_] some of the handler's answer was sent
+  bool is_timed_out_ = false;       // [lock: answer_lock_] 503 was sent instead
+  std::uint64_t sent_instead_ = 0;  // [lock: answer_lock_] bytes of its body
 
   std::optional<context> context_;  // since it was asked for
   cancel_function cancel_;          // [lock_] written by the session's goroutine

@@ -25,8 +25,9 @@ void session::answer() {
   const auto start = is_timed ? std::chrono::steady_clock::now() : time_point();
   response_.begin(builder_.get().method() == "HEAD");
   is_reported_ = false;
-  call_handler();
+  call_handler_in_time();
   end_context();
+  if (is_timed_out_) end_timed_out_answer();  // the timer has gone
   if (write_error_ == std::errc::timed_out && !is_reported_) report_cut();
   if (is_timed) {
     log(response_.status(), response_.sent_bytes(), std::chrono::steady_clock::now() - start);
@@ -41,6 +42,7 @@ void session::call_handler() {
     handler_(builder_.get(), response_);
     if (!is_handed_over_) response_.finish();
   } catch (const status_error& e) {
+    if (is_late()) return;
     answer_instead(e.status(), e.what(), response_.headers_);
   } catch (const std::system_error& e) {
     answer_failure(e);
@@ -48,20 +50,30 @@ void session::call_handler() {
     const std::exception_ptr e = std::current_exception();
     if (!e) throw;  // no exception, but this_goroutine::exit() unwinding the stack
     report(e);
-    answer_instead(500, reason_phrase(500), {});
+    if (!is_late()) answer_instead(500, reason_phrase(500), {});
   }
+}
+
+// The handler threw when its time was over, or because of that: the client gets 503.
+bool session::is_late() {
+  if (limit_ && limit_->error()) time_out();  // the timer may be late
+  return is_time_over();
 }
 
 // The failure of a function that the handler called. If the handler's own connection failed, at
 // most the peer is told.
 void session::answer_failure(const std::system_error& e) {
   if (is_broken_ || is_handed_over_) return;
+  const bool is_of_time = e.code() == std::errc::timed_out;  // the context's, or of a write
+  if (is_late() && is_of_time) return;
   const std::error_code& body_error = body_.error();
   if (!body_error || e.code() != body_error) {
     report(std::current_exception());
+    if (is_late()) return;
     const int status = is_shortage(e.code()) ? 503 : 500;
     return answer_instead(status, reason_phrase(status), {});
   }
+  if (is_late()) return;
   int status = 400;
   if (body_error == errc::body_too_large) status = 413;
   if (body_error == std::errc::timed_out) status = 408;

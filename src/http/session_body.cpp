@@ -1,6 +1,8 @@
 // The body of the request that is being answered.
 #include "http/session.hpp"
 
+#include <mutex>
+
 #include <sys/uio.h>
 
 namespace sley::http::detail {
@@ -19,6 +21,10 @@ void session::begin_body() {
 }
 
 std::size_t session::do_read(std::span<std::byte> buffer, std::error_code& error) {
+  if (is_time_over()) {
+    error = std::make_error_code(std::errc::timed_out);
+    return 0;
+  }
   std::size_t n = 0;
   if (body_.begin_read(error)) {
     ask_to_continue(error);
@@ -51,7 +57,12 @@ void session::ask_to_continue(std::error_code& error) {
   if (response_.is_head_sent()) return;
   static constexpr std::string_view text = "HTTP/1.1 100 Continue\r\n\r\n";
   iovec whole = {const_cast<char*>(text.data()), text.size()};
-  write({&whole, 1}, error);
+  const std::lock_guard guard(answer_lock_);  // it is no answer, and the timer's may come meanwhile
+  if (is_timed_out_) {
+    error = std::make_error_code(std::errc::timed_out);
+  } else {
+    write_now({&whole, 1}, error);
+  }
 }
 
 // Can what is left be read away, so that the next request comes into sight? A client that still

@@ -9,15 +9,15 @@ namespace sley::detail {
 namespace {
 
 // What streams show to the classes that are made of them.
-struct opened final : net::tcp_stream {
-  static rt::watched* record_of(const net::tcp_stream& s) noexcept {
+struct opened final : net::stream {
+  static rt::watched* record_of(const net::stream& s) noexcept {
     return (s.*&opened::descriptor_).get();
   }
 };
 
 }  // namespace
 
-interrupter::interrupter(const net::tcp_stream& s) noexcept : watched_(opened::record_of(s)) {
+interrupter::interrupter(const net::stream& s) noexcept : watched_(opened::record_of(s)) {
   rt::enter();
   sequence_ = rt::sequence_of(watched_);
   rt::leave();

@@ -6,6 +6,7 @@
 #include <sley/http.hpp>
 #include <sley/https.hpp>
 #include <sley/os.hpp>
+#include <sley/serve.hpp>
 #include <sley/sley.hpp>
 
 #include <gtest/gtest.h>
@@ -76,7 +77,7 @@ void work();
 }  // namespace interoperation
 
 namespace network_and_files {
-
+extern sley::context ctx;
 void use(const std::string&);
 void use(const sley::net::tls_stream&);
 

@@ -17,7 +17,7 @@ namespace sley::detail {
 class SLEY_API interrupter {
  public:
   // Of a stream that is open.
-  explicit interrupter(const net::tcp_stream& s) noexcept;
+  explicit interrupter(const net::stream& s) noexcept;
   // Reads find the end of the stream, and writes fail. Does nothing once the stream is closed. Any
   // thread.
   void interrupt() const noexcept;

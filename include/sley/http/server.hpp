@@ -51,10 +51,23 @@ struct server_options {
   time_span read_timeout = std::chrono::seconds(60);    // for some of a body to come
   time_span write_timeout = std::chrono::seconds(60);   // for the peer to take some
 
+  // How long a handler may take. Then its request::context() ends (deadline_exceeded), and if
+  // nothing of an answer was sent, the client gets 503 at once and the connection closes: what the
+  // handler has written is dropped, its later writes and reads of the body fail with
+  // std::errc::timed_out, and what it throws for that reason is no error of the server's. An answer
+  // that has begun is the handler's to end: it may go on for as long as it takes. A handler is
+  // never stopped. One that does not look at its context keeps its goroutine, and the connection's
+  // place among `connections`, until it returns; shutdown() and the destructor wait for it. A
+  // WebSocket has no limit once it was accepted, but a context that was asked for before. Zero and
+  // the largest duration of any unit: no limit. From Go's http.TimeoutHandler.
+  time_span handler_timeout = std::chrono::seconds(0);
+
   // Makes the connection of an accepted stream, in the connection's goroutine; may wait, as for the
   // handshake of TLS: shutdown() and close() of the server end the stream then, so that the wait
   // fails. An exception closes the stream. Default: make_connection.
   std::function<connection_ptr(net::tcp_stream)> connect = {};
+  // The same for the streams of a Unix listener.
+  std::function<connection_ptr(net::unix_stream)> connect_unix = {};
   // After each answer, in the connection's goroutine.
   std::function<void(const access_record&)> access_log = {};
   // An exception left the handler; or one left `connect` or the log, or there was no memory, and
@@ -79,9 +92,12 @@ class SLEY_API server {
   ~server();
 
   // Takes connections until shutdown() or close(), which close the listener, then returns at once.
-  // Throws std::system_error if accepting fails. From Go's http.Server.Serve.
+  // Throws std::system_error if accepting fails; std::logic_error for a Unix listener if the
+  // options have `connect` and no `connect_unix`. Parks. From Go's http.Server.Serve.
   void serve(net::tcp_listener&& listener);
   void serve(net::tcp_listener& listener);
+  void serve(net::unix_listener&& listener);
+  void serve(net::unix_listener& listener);
   // Serves this one in the calling goroutine, until it is closed.
   void serve(connection_ptr one);
 
