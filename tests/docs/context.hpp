@@ -80,6 +80,9 @@ namespace network_and_files {
 extern sley::context ctx;
 void use(const std::string&);
 void use(const sley::net::tls_stream&);
+extern sley::net::tcp_stream stream;
+extern std::array<std::byte, 4096> buffer;
+extern sley::context ctx;
 
 // libpq's
 struct PGconn;

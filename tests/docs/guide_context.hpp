@@ -2,15 +2,18 @@
 #pragma once
 
 #include <sley/buffered.hpp>
+#include <sley/debug.hpp>
 #include <sley/http.hpp>
 #include <sley/os.hpp>
 #include <sley/pool.hpp>
 #include <sley/sley.hpp>
 
 #include <fcntl.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <chrono>
@@ -21,7 +24,10 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <shared_mutex>
+#include <span>
 #include <stdexcept>
+#include <stop_token>
 #include <string>
 #include <system_error>
 #include <utility>
