@@ -29,9 +29,10 @@ class recv_chan;
 
 namespace detail {
 
-// What stands for T where void cannot: chan<void> moves no bytes.
+// What stands for T where void cannot: chan<void> moves no bytes. A T that is refused has a
+// stand-in as well, so that the compiler says no more than that.
 template <class T>
-using element = std::conditional_t<std::is_void_v<T>, char, T>;
+using element = std::conditional_t<std::is_void_v<T>, char, std::remove_cvref_t<T>>;
 
 // Room for one value that a receive may fill.
 template <class T>
@@ -108,10 +109,22 @@ class chan_handle {
   chan_ref ref_;
 };
 
+// What every kind of handle has of a channel of T.
+template <class T>
+class handle_of : public chan_handle {
+  static_assert(!std::is_reference_v<T>,
+                "sley::chan<T>: T is a reference: let the channel carry pointers");
+  static_assert(!std::is_const_v<T> && !std::is_volatile_v<T>,
+                "sley::chan<T>: T is const or volatile: a channel's values are moved");
+
+ protected:
+  using chan_handle::chan_handle;
+};
+
 // The sending operations, over a handle.
 template <class T, class Handle>
 class sending : public Handle {
-  static_assert(std::is_void_v<T> || std::is_nothrow_move_constructible_v<T>,
+  static_assert(std::is_void_v<T> || std::is_nothrow_move_constructible_v<element<T>>,
                 "sley::chan<T>: T must be nothrow move constructible");
   static constexpr bool carries_values = !std::is_void_v<T>;
 
@@ -127,6 +140,24 @@ class sending : public Handle {
     requires(!carries_values)
   {
     this->ref_.send(nullptr);
+  }
+  // Refused.
+  template <class Type = T>
+    requires carries_values
+  void send() const {
+    static_assert(std::is_void_v<Type>, "sley: a send needs a value, except over a chan<void>");
+  }
+  template <class V>
+    requires(carries_values && !std::is_convertible_v<V, element<T>>)
+  void send(V&&) const {
+    static_assert(std::is_convertible_v<V, element<T>>,
+                  "sley: the value does not convert to what the channel carries");
+  }
+  template <class V>
+    requires(!carries_values)
+  void send(const V&) const {
+    static_assert(std::is_same_v<V, context>,
+                  "sley: a chan<void> carries signals, not values: send() takes none");
   }
 
   // Given up when the context ends, with its error; the value was not sent then. What is moved in
@@ -225,7 +256,7 @@ class receiving : public Handle {
     if constexpr (!carries_values) {
       return this->ref_.receive(nullptr);
     } else {
-      receive_slot<T> slot;
+      receive_slot<element<T>> slot;
       if (!this->ref_.receive(&slot.value)) return std::nullopt;
       return slot.take();
     }
@@ -243,7 +274,7 @@ class receiving : public Handle {
     if constexpr (!carries_values) {
       return this->ref_.receive(nullptr, ctx, error);
     } else {
-      receive_slot<T> slot;
+      receive_slot<element<T>> slot;
       if (!this->ref_.receive(&slot.value, ctx, error)) return std::nullopt;
       return slot.take();
     }
@@ -278,7 +309,7 @@ class receiving : public Handle {
   auto begin() const
     requires carries_values
   {
-    return chan_iterator<T, receiving>(*this);
+    return chan_iterator<element<T>, receiving>(*this);
   }
   std::default_sentinel_t end() const noexcept
     requires carries_values
@@ -315,21 +346,23 @@ class timer_ref;
 // where one parks the goroutine it blocks a foreign thread; send and receive on the nil channel
 // never return. From Go's channel types.
 template <class T>
-class send_chan : public detail::sending<T, detail::chan_handle> {
+class send_chan : public detail::sending<T, detail::handle_of<T>> {
  public:
   using value_type = T;
 
   send_chan(std::nullptr_t = nullptr) noexcept {}  // the nil channel
+  void begin() const = delete;                     // only what receives is a range
+  void end() const = delete;
 
  private:
   template <class>
   friend class chan;
-  using detail::sending<T, detail::chan_handle>::sending;
+  using detail::sending<T, detail::handle_of<T>>::sending;
 };
 
 // The receiving view of a channel.
 template <class T>
-class recv_chan : public detail::receiving<T, detail::chan_handle> {
+class recv_chan : public detail::receiving<T, detail::handle_of<T>> {
  public:
   using value_type = T;
 
@@ -339,14 +372,14 @@ class recv_chan : public detail::receiving<T, detail::chan_handle> {
   template <class>
   friend class chan;
   friend class detail::timer_ref;
-  using detail::receiving<T, detail::chan_handle>::receiving;
+  using detail::receiving<T, detail::handle_of<T>>::receiving;
 };
 
 // A channel of T. T is nothrow move constructible and may be move-only; chan<void> carries bare
 // signals. Copies name the same channel; the last handle frees it with what is still buffered.
 template <class T>
-class chan : public detail::receiving<T, detail::sending<T, detail::chan_handle>> {
-  using base = detail::receiving<T, detail::sending<T, detail::chan_handle>>;
+class chan : public detail::receiving<T, detail::sending<T, detail::handle_of<T>>> {
+  using base = detail::receiving<T, detail::sending<T, detail::handle_of<T>>>;
 
  public:
   using value_type = T;
@@ -355,7 +388,7 @@ class chan : public detail::receiving<T, detail::sending<T, detail::chan_handle>
   // Unbuffered if capacity is 0. Throws std::length_error for a negative or absurd capacity before
   // anything is allocated, std::bad_alloc when there is no memory.
   explicit chan(std::size_t capacity)
-      : base(detail::chan_ref(detail::element_type_of<T>, capacity)) {}
+      : base(detail::chan_ref(detail::element_type_of<std::remove_cvref_t<T>>, capacity)) {}
   template <class Int>
     requires(std::is_integral_v<Int> && !std::is_same_v<Int, bool>)
   explicit chan(Int capacity) : chan(detail::checked_capacity(capacity)) {}

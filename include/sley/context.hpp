@@ -186,10 +186,23 @@ context with_value(const context& parent, std::string_view key, T value) {
 // Calls f in a goroutine of its own when the context has ended, at once if it has already. Until
 // then, or until stop(), it holds the context.
 template <class F>
-  requires std::is_invocable_v<std::decay_t<F>&>
 context_callback after_func(const context& ctx, F&& f) {
-  auto shared = std::make_shared<std::decay_t<F>>(std::forward<F>(f));
-  return detail::call_after(ctx, [shared] { std::invoke(*shared); });
+  detail::check_timed_function<F>();
+  if constexpr (detail::is_timed_function<F>) {
+    auto shared = std::make_shared<std::decay_t<F>>(std::forward<F>(f));
+    return detail::call_after(ctx, [shared] { std::invoke(*shared); });
+  } else {
+    return {};
+  }
+}
+
+// Refused: the arguments are the other way round.
+template <class F>
+  requires(!std::is_convertible_v<F, const context&> && !std::is_convertible_v<F, time_span>)
+context_callback after_func(F&&, const context&) {
+  static_assert(!std::is_same_v<F, F>,
+                "sley::after_func: the context comes first: after_func(ctx, f)");
+  return {};
 }
 
 }  // namespace sley

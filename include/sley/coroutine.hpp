@@ -75,6 +75,13 @@ using awaiter_type = decltype(awaiter_of(std::declval<A>()));
 template <class A>
 concept awaitable = awaiter<awaiter_type<A>>;
 
+template <class A>
+inline constexpr bool is_std_future = false;
+template <class R>
+inline constexpr bool is_std_future<std::future<R>> = true;
+template <class R>
+inline constexpr bool is_std_future<std::shared_future<R>> = true;
+
 // What await() returns: a value where co_await has an rvalue reference, whose object may be gone.
 template <class A, class R = decltype(std::declval<awaiter_type<A>&>().await_resume())>
 using await_result = std::conditional_t<std::is_rvalue_reference_v<R>, std::remove_cvref_t<R>, R>;
@@ -92,19 +99,36 @@ auto operator co_await(const recv_chan<T>& channel) noexcept {
   return detail::receive_awaiter<T>(channel);
 }
 
+// Refused: a channel can only be received from in this way.
+template <class T>
+auto operator co_await(const send_chan<T>&) noexcept {
+  static_assert(!std::is_same_v<T, T>,
+                "sley: co_await of a channel receives, and a send_chan cannot: co_await "
+                "async_send(channel, value)");
+  return std::suspend_never();
+}
+
 // co_await async_send(channel, value): as channel.send(value), with the value converted to the
 // channel's type; async_send(channel) for chan<void>. Throws channel_closed, also when the channel
 // is closed meanwhile. Nothing is sent before co_await, which is for once. Any thread.
 template <class Channel, class V>
-  requires detail::sends<Channel, V>
 [[nodiscard]] auto async_send(const Channel& channel, V&& value) {
-  using type = detail::value_of<Channel>;
-  return detail::send_awaiter<type>(channel, static_cast<type>(std::forward<V>(value)));
+  detail::check_send<Channel, V>();
+  if constexpr (detail::sends<Channel, V>) {
+    using type = detail::value_of<Channel>;
+    return detail::send_awaiter<type>(channel, static_cast<type>(std::forward<V>(value)));
+  } else {
+    return std::suspend_never();
+  }
 }
 template <class Channel>
-  requires detail::sends_signals<Channel>
 [[nodiscard]] auto async_send(const Channel& channel) {
-  return detail::send_awaiter<void>(channel, char{});
+  detail::check_send_without_value<Channel>();
+  if constexpr (detail::sends_signals<Channel>) {
+    return detail::send_awaiter<void>(channel, char{});
+  } else {
+    return std::suspend_never();
+  }
 }
 
 // co_await future: as future.get(), which empties a future, also if the coroutine is destroyed
@@ -127,6 +151,14 @@ auto operator co_await(const shared_future<R>& f) noexcept {
 // co_await would; an rvalue reference is returned as a value.
 template <detail::awaitable A>
 detail::await_result<A> await(A&& awaitable);
+
+// Refused.
+template <class A>
+  requires(!detail::awaitable<A> && !detail::is_std_future<std::remove_cvref_t<A>>)
+decltype(auto) await(A&& other) {
+  static_assert(detail::awaitable<A>, "sley::await: no coroutine can co_await this");
+  return std::forward<A>(other);
+}
 
 // Waits for a future of the standard library, and returns or throws what its get() does. It knows
 // no goroutines, so this is a call that blocks the thread, announced with blocking(): other

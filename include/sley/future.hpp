@@ -171,18 +171,23 @@ struct async_call {
 
 // Calls f(args...), decay-copied, in a goroutine of its own; the result or the exception comes out
 // of the future. If the future is dropped and get() was not called, an exception is a line on
-// stderr. Never parks. Any thread. Errors as go().
+// stderr: for a goroutine without a result there is go(). Never parks. Any thread. Errors as go().
 template <class F, class... Args>
-auto async(F&& f, Args&&... args) {
-  using result = std::invoke_result_t<std::decay_t<F>, std::decay_t<Args>...>;
-  using bound = decltype(detail::bind_task(std::forward<F>(f), std::forward<Args>(args)...));
-  detail::check_not_null<std::decay_t<F>>(f);
-  auto state = std::make_shared<detail::future_state<result>>();
-  detail::spawn_made(nullptr, [&] {
-    return detail::async_call<result, bound>{
-        state, detail::bind_task(std::forward<F>(f), std::forward<Args>(args)...)};
-  });
-  return detail::future_access::make<result>(std::move(state));
+[[nodiscard]] auto async(F&& f, Args&&... args) {
+  detail::check_startable<F, Args...>();
+  if constexpr (!detail::is_startable<F, Args...>) {
+    return future<void>();
+  } else {
+    using result = std::invoke_result_t<std::decay_t<F>, std::decay_t<Args>...>;
+    using bound = decltype(detail::bind_task(std::forward<F>(f), std::forward<Args>(args)...));
+    detail::check_not_null<std::decay_t<F>>(f);
+    auto state = std::make_shared<detail::future_state<result>>();
+    detail::spawn_made(nullptr, [&] {
+      return detail::async_call<result, bound>{
+          state, detail::bind_task(std::forward<F>(f), std::forward<Args>(args)...)};
+    });
+    return detail::future_access::make<result>(std::move(state));
+  }
 }
 
 }  // namespace sley

@@ -43,9 +43,17 @@ struct run_options {
 };
 
 namespace detail {
+
 // Runs the task on the main goroutine; returns when it has returned. Throws the exception that left
 // it.
 SLEY_API void run_main(const run_options& options, const task_type& type, void* callable);
+
+// Whether it can be called without arguments, and returns what run() can.
+template <class F>
+concept main_function =
+    std::is_invocable_v<F&> && (std::is_void_v<std::invoke_result_t<F&>> ||
+                                std::is_convertible_v<std::invoke_result_t<F&>, int>);
+
 }  // namespace detail
 
 // Runs f as the main goroutine (id 1) and waits for it: the calling thread blocks,
@@ -59,18 +67,22 @@ SLEY_API void run_main(const run_options& options, const task_type& type, void* 
 // (lock_os_thread), which is what graphical toolkits want of main().
 template <class F>
 int run(const run_options& options, F&& f) {
-  using result = std::invoke_result_t<F&>;
-  static_assert(std::is_void_v<result> || std::is_convertible_v<result, int>,
+  static_assert(
+      std::is_invocable_v<F&>,
+      "sley::run: the main goroutine's function has no arguments: write run([&] { f(x); })");
+  static_assert(!std::is_invocable_v<F&> || detail::main_function<F>,
                 "sley::run: the main goroutine returns void or int");
   int status = 0;
-  auto main_goroutine = [&] {
-    if constexpr (std::is_void_v<result>) {
-      std::invoke(f);
-    } else {
-      status = std::invoke(f);
-    }
-  };
-  detail::run_main(options, detail::task_type_of<decltype(main_goroutine)>, &main_goroutine);
+  if constexpr (detail::main_function<F>) {
+    auto main_goroutine = [&] {
+      if constexpr (std::is_void_v<std::invoke_result_t<F&>>) {
+        std::invoke(f);
+      } else {
+        status = std::invoke(f);
+      }
+    };
+    detail::run_main(options, detail::task_type_of<decltype(main_goroutine)>, &main_goroutine);
+  }
   return status;
 }
 

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 #include <utility>
 
 namespace sley {
@@ -16,10 +17,16 @@ namespace sley {
 // library, call blocking again, and throw. A call that blocks without being announced is found out
 // too, a little later. With a limit (runtime::set_blocking_limit) it parks before f until f may
 // begin. On a foreign thread: just the call. From Go's entersyscall and exitsyscall.
-template <class F>
-decltype(auto) blocking(F&& f) {
-  const detail::blocking_region region;
-  return std::forward<F>(f)();
+template <class F, class... Args>
+decltype(auto) blocking(F&& f, Args&&...) {
+  constexpr bool is_callable = sizeof...(Args) == 0 && std::is_invocable_v<F>;
+  static_assert(
+      is_callable,
+      "sley::blocking: the function has no arguments: write blocking([&] { return f(x); })");
+  if constexpr (is_callable) {
+    const detail::blocking_region region;
+    return std::forward<F>(f)();
+  }
 }
 
 // One system call, announced in the same way; returns -1 and sets errno as syscall(2) does. The

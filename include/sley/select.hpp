@@ -42,6 +42,51 @@ concept sends = sending_handle<Channel> && !std::is_void_v<value_of<Channel>> &&
 template <class Channel>
 concept sends_signals = sending_handle<Channel> && std::is_void_v<value_of<Channel>>;
 
+// What a case that receives gives to its function.
+template <class Channel>
+using received_by_case = std::conditional_t<std::is_void_v<value_of<Channel>>, bool,
+                                            std::optional<element<value_of<Channel>>>>;
+template <class Channel, class F>
+concept receives_into =
+    receiving_handle<Channel> && std::is_invocable_v<F&, received_by_case<Channel>>;
+
+// Each of these says in one sentence what is wrong with a call. So that the compiler says no more
+// than that, the caller then goes on with none of what it was given.
+
+template <class Channel, class F>
+SLEY_ALWAYS_INLINE constexpr void check_receive() noexcept {
+  static_assert(receiving_handle<Channel>, "sley: a receive needs a chan or a recv_chan");
+  if constexpr (receiving_handle<Channel> && std::is_void_v<value_of<Channel>>) {
+    static_assert(receives_into<Channel, F>,
+                  "sley: the function of a case that receives from a chan<void> takes a bool");
+  } else if constexpr (receiving_handle<Channel>) {
+    static_assert(receives_into<Channel, F>,
+                  "sley: the function of a case that receives takes a std::optional<T>, which is "
+                  "empty once the channel is closed");
+  }
+}
+
+template <class Channel, class V>
+SLEY_ALWAYS_INLINE constexpr void check_send() noexcept {
+  static_assert(sending_handle<Channel>, "sley: a send needs a chan or a send_chan");
+  static_assert(!sending_handle<Channel> || sends<Channel, V>,
+                "sley: the value does not convert to what the channel carries");
+}
+
+template <class Channel>
+SLEY_ALWAYS_INLINE constexpr void check_send_without_value() noexcept {
+  static_assert(sending_handle<Channel>, "sley: a send needs a chan or a send_chan");
+  static_assert(!sending_handle<Channel> || sends_signals<Channel>,
+                "sley: a send needs a value, except over a chan<void>");
+}
+
+template <class F>
+SLEY_ALWAYS_INLINE constexpr void check_function_of_case() noexcept {
+  static_assert(std::is_invocable_v<F&>,
+                "sley: the function of a case that does not receive takes no arguments, and a "
+                "chan<void> no value");
+}
+
 // The channel of a case whose handle outlives the select, as that of an lvalue does. Counting one
 // more reference would cost as much as locking the channel.
 class borrowed_ref {
@@ -171,6 +216,17 @@ class alarms {
   std::tuple<Cases&...> cases_;
 };
 
+// What stands for a case that was refused.
+using refused_case = timeout_case<nothing>;
+
+template <class Case>
+concept select_case_type = requires { Case::is_channel_case; };
+
+template <class Case>
+inline constexpr bool is_default_case = false;
+template <class F>
+inline constexpr bool is_default_case<default_case<F>> = true;
+
 // The cases of one select: those on channels are lined up for the erased call, and of the others
 // the shortest delay counts. Cases with the same shortest delay have equal chances.
 template <std::size_t Count>
@@ -213,66 +269,14 @@ class select_call {
   alignas(std::max_align_t) std::byte scratch_[select_scratch_bytes(Count)];
 };
 
-}  // namespace detail
-
-// A case that receives: f(std::optional<T>), nullopt once the channel is closed and drained;
-// f(bool received) for chan<void>. A nil channel's case never fires. The channel is a chan or a
-// recv_chan; a handle that is not a temporary must outlive the select, as it does when the case is
-// written in the call.
-template <class Channel, class F = detail::nothing>
-  requires detail::receiving_handle<Channel>
-auto on_receive(Channel&& channel, F f = {}) {
-  return detail::receive_case<detail::value_of<Channel>, F, detail::case_ref<Channel>>(
-      std::forward<Channel>(channel).ref(), std::move(f));
-}
-
-// A case that sends the value, converted to the channel's type, and then calls f(). The value is
-// lost if another case is chosen. A closed channel's case, if chosen, throws channel_closed out of
-// select. The channel is a chan or a send_chan, as for on_receive.
-template <class Channel, class V = detail::value_of<Channel>, class F = detail::nothing>
-  requires detail::sends<Channel, V>
-auto on_send(Channel&& channel, V&& value, F f = {}) {
-  using type = detail::value_of<Channel>;
-  return detail::send_case<type, F, detail::case_ref<Channel>>(
-      std::forward<Channel>(channel).ref(), static_cast<type>(std::forward<V>(value)),
-      std::move(f));
-}
-template <class Channel, class F = detail::nothing>
-  requires detail::sends_signals<Channel>
-auto on_send(Channel&& channel, F f = {}) {
-  return detail::send_case<void, F, detail::case_ref<Channel>>(std::forward<Channel>(channel).ref(),
-                                                               char{}, std::move(f));
-}
-
-// A case that fires when none of the others has for d, and calls f().
-template <class F = detail::nothing>
-auto on_timeout(time_span d, F f = {}) {
-  return detail::timeout_case<F>(d, std::move(f));
-}
-
-// The default case: chosen, and f() called, when no other case is ready at once.
-template <class F = detail::nothing>
-auto otherwise(F f = {}) {
-  return detail::default_case<F>(std::move(f));
-}
-
-// select {} : parks for ever.
-[[noreturn]] SLEY_API void block_forever();
-
-// Waits until one of the cases can go on, does it, calls its function and returns its index. Among
-// several that are ready one is chosen with equal chances, and so is one of several cases that wait
-// on one channel, or of timeouts of the same length. With otherwise() it never parks.
-// Channels and values are evaluated once, before anything is chosen (in which order is C++'s
-// choice); the function runs after all channels are let go, and what it throws comes out of select.
-// Goroutines and foreign threads. From Go's select statement (runtime.selectgo).
+// A select of at least one case. Returns the index of the case that was chosen.
 template <class... Cases>
-std::size_t select(Cases&&... cases) {
-  static_assert(sizeof...(Cases) > 0, "sley::select: for no cases at all, use block_forever()");
-  detail::select_call<sizeof...(Cases)> call;
+std::size_t choose_and_run(Cases&... cases) {
+  select_call<sizeof...(Cases)> call;
   std::size_t next = 0;
   std::pair<std::size_t, bool> choice;
-  if constexpr ((detail::alarm_case<Cases> || ...)) {
-    detail::alarms all(cases...);
+  if constexpr ((alarm_case<Cases> || ...)) {
+    alarms all(cases...);
     (call.add(next++, cases), ...);
     const std::int64_t deadline_ns = call.deadline_ns();
     do {  // ends: each false alarm is one of an event
@@ -288,6 +292,107 @@ std::size_t select(Cases&&... cases) {
   return chosen;
 }
 
+}  // namespace detail
+
+// A case that receives: f(std::optional<T>), nullopt once the channel is closed and drained;
+// f(bool received) for chan<void>. A nil channel's case never fires. The channel is a chan or a
+// recv_chan; a handle that is not a temporary must outlive the select, as it does when the case is
+// written in the call.
+template <class Channel, class F = detail::nothing>
+auto on_receive(Channel&& channel, F f = {}) {
+  detail::check_receive<Channel, F>();
+  if constexpr (detail::receives_into<Channel, F>) {
+    return detail::receive_case<detail::value_of<Channel>, F, detail::case_ref<Channel>>(
+        std::forward<Channel>(channel).ref(), std::move(f));
+  } else {
+    return detail::refused_case({}, {});
+  }
+}
+
+// A case that sends the value, converted to the channel's type, and then calls f(). The value is
+// lost if another case is chosen. A closed channel's case, if chosen, throws channel_closed out of
+// select. The channel is a chan or a send_chan, as for on_receive.
+template <class Channel, class V = detail::value_of<Channel>, class F = detail::nothing>
+  requires(!detail::sends_signals<Channel>)
+auto on_send(Channel&& channel, V&& value, F f = {}) {
+  detail::check_send<Channel, V>();
+  detail::check_function_of_case<F>();
+  if constexpr (detail::sends<Channel, V> && std::is_invocable_v<F&>) {
+    using type = detail::value_of<Channel>;
+    return detail::send_case<type, F, detail::case_ref<Channel>>(
+        std::forward<Channel>(channel).ref(), static_cast<type>(std::forward<V>(value)),
+        std::move(f));
+  } else {
+    return detail::refused_case({}, {});
+  }
+}
+template <class Channel, class F = detail::nothing>
+  requires detail::sends_signals<Channel>
+auto on_send(Channel&& channel, F f = {}) {
+  detail::check_function_of_case<F>();
+  if constexpr (std::is_invocable_v<F&>) {
+    return detail::send_case<void, F, detail::case_ref<Channel>>(
+        std::forward<Channel>(channel).ref(), char{}, std::move(f));
+  } else {
+    return detail::refused_case({}, {});
+  }
+}
+// Refused.
+template <class Channel>
+  requires(!detail::sends_signals<Channel>)
+auto on_send(Channel&&) {
+  detail::check_send_without_value<Channel>();
+  return detail::refused_case({}, {});
+}
+
+// A case that fires when none of the others has for d, and calls f().
+template <class F = detail::nothing>
+auto on_timeout(time_span d, F f = {}) {
+  detail::check_function_of_case<F>();
+  if constexpr (std::is_invocable_v<F&>) {
+    return detail::timeout_case<F>(d, std::move(f));
+  } else {
+    return detail::refused_case({}, {});
+  }
+}
+
+// The default case: chosen, and f() called, when no other case is ready at once.
+template <class F = detail::nothing>
+auto otherwise(F f = {}) {
+  detail::check_function_of_case<F>();
+  if constexpr (std::is_invocable_v<F&>) {
+    return detail::default_case<F>(std::move(f));
+  } else {
+    return detail::refused_case({}, {});
+  }
+}
+
+// select {} : parks for ever.
+[[noreturn]] SLEY_API void block_forever();
+
+// Waits until one of the cases can go on, does it, calls its function and returns its index. Among
+// several that are ready one is chosen with equal chances, and so is one of several cases that wait
+// on one channel, or of timeouts of the same length. With otherwise() it never parks; there is at
+// most one.
+// Channels and values are evaluated once, before anything is chosen (in which order is C++'s
+// choice); the function runs after all channels are let go, and what it throws comes out of select.
+// Goroutines and foreign threads. From Go's select statement (runtime.selectgo).
+template <class... Cases>
+std::size_t select(Cases&&... cases) {
+  constexpr bool are_cases = (detail::select_case_type<std::remove_cvref_t<Cases>> && ...);
+  constexpr int defaults = (0 + ... + int{detail::is_default_case<std::remove_cvref_t<Cases>>});
+  static_assert(sizeof...(Cases) > 0, "sley::select: for no cases at all, use block_forever()");
+  static_assert(are_cases,
+                "sley::select: each case is made by on_receive, on_send, on_timeout, otherwise or "
+                "os::on_ready");
+  static_assert(defaults <= 1, "sley::select: there is more than one otherwise()");
+  if constexpr (sizeof...(Cases) > 0 && are_cases) {
+    return detail::choose_and_run(cases...);
+  } else {
+    return 0;
+  }
+}
+
 // A select whose cases are known only at run time. Not for concurrent use; the set can be waited on
 // again and again (a send case sends a copy of its value each time). Channels are kept alive by it.
 class select_set {
@@ -298,27 +403,54 @@ class select_set {
 
   // Each returns the case's index.
   template <class Channel, class F = detail::nothing>
-    requires detail::receiving_handle<Channel>
   std::size_t add_receive(const Channel& channel, F f = {}) {
-    using type = detail::value_of<Channel>;
-    return add(std::make_unique<receive_entry<type, F>>(channel.ref(), std::move(f)));
+    detail::check_receive<Channel, F>();
+    if constexpr (detail::receives_into<Channel, F>) {
+      using type = detail::value_of<Channel>;
+      return add(std::make_unique<receive_entry<type, F>>(channel.ref(), std::move(f)));
+    } else {
+      return 0;
+    }
   }
   template <class Channel, class V = detail::value_of<Channel>, class F = detail::nothing>
-    requires detail::sends<Channel, V>
+    requires(!detail::sends_signals<Channel>)
   std::size_t add_send(const Channel& channel, V&& value, F f = {}) {
-    using type = detail::value_of<Channel>;
-    return add(std::make_unique<send_entry<type, F>>(
-        channel.ref(), static_cast<type>(std::forward<V>(value)), std::move(f)));
+    detail::check_send<Channel, V>();
+    detail::check_function_of_case<F>();
+    if constexpr (detail::sends<Channel, V> && std::is_invocable_v<F&>) {
+      using type = detail::value_of<Channel>;
+      return add(std::make_unique<send_entry<type, F>>(
+          channel.ref(), static_cast<type>(std::forward<V>(value)), std::move(f)));
+    } else {
+      return 0;
+    }
   }
   template <class Channel, class F = detail::nothing>
     requires detail::sends_signals<Channel>
   std::size_t add_send(const Channel& channel, F f = {}) {
-    return add(std::make_unique<send_entry<void, F>>(channel.ref(), char{}, std::move(f)));
+    detail::check_function_of_case<F>();
+    if constexpr (std::is_invocable_v<F&>) {
+      return add(std::make_unique<send_entry<void, F>>(channel.ref(), char{}, std::move(f)));
+    } else {
+      return 0;
+    }
+  }
+  // Refused.
+  template <class Channel>
+    requires(!detail::sends_signals<Channel>)
+  std::size_t add_send(const Channel&) {
+    detail::check_send_without_value<Channel>();
+    return 0;
   }
   // Counted anew from each wait(). try_wait() never chooses it.
   template <class F = detail::nothing>
   std::size_t add_timeout(time_span d, F f = {}) {
-    return add(std::make_unique<timeout_entry<F>>(d, std::move(f)));
+    detail::check_function_of_case<F>();
+    if constexpr (std::is_invocable_v<F&>) {
+      return add(std::make_unique<timeout_entry<F>>(d, std::move(f)));
+    } else {
+      return 0;
+    }
   }
 
   // A case as select() takes it that is made from an object, as os::on_ready() is: the object must

@@ -39,6 +39,22 @@ inline constexpr timer_call timer_call_of{
     [](void* self) { static_cast<void>((*static_cast<F*>(self))()); },
     [](void* self) noexcept { static_cast<F*>(self)->~F(); }};
 
+// Whether F can be copied, and the copy called without arguments, any number of times.
+template <class F>
+inline constexpr bool is_timed_function =
+    std::is_constructible_v<std::decay_t<F>, F> && std::is_invocable_v<std::decay_t<F>&>;
+
+// Says why not, in one sentence.
+template <class F>
+SLEY_ALWAYS_INLINE constexpr void check_timed_function() noexcept {
+  constexpr bool is_called = std::is_invocable_v<std::decay_t<F>&>;
+  static_assert(
+      is_called,
+      "sley::after_func: the function has no arguments: write after_func(d, [=] { f(x); })");
+  static_assert(!is_called || is_timed_function<F>,
+                "sley::after_func: the function cannot be copied: pass std::move(f)");
+}
+
 // What timer and ticker hold: a channel that a timer feeds, or a function that a timer starts.
 class SLEY_API timer_ref {
  public:
@@ -110,7 +126,10 @@ class timer {
 template <class F>
 timer after_func(time_span d, F&& f) {
   using callable = std::decay_t<F>;
-  if constexpr (alignof(callable) > alignof(std::max_align_t)) {
+  detail::check_timed_function<F>();
+  if constexpr (!detail::is_timed_function<F>) {
+    return timer(d);
+  } else if constexpr (alignof(callable) > alignof(std::max_align_t)) {
     return after_func(d, [f = std::make_unique<callable>(std::forward<F>(f))] { (*f)(); });
   } else if constexpr (!std::is_object_v<std::remove_reference_t<F>>) {
     return after_func(d, callable(f));  // a function has no address that can be kept as void*
@@ -118,6 +137,13 @@ timer after_func(time_span d, F&& f) {
     auto* given = const_cast<void*>(static_cast<const void*>(std::addressof(f)));
     return timer(detail::timer_ref(d.count(), detail::timer_call_of<callable, F>, given));
   }
+}
+
+// Refused: the arguments are the other way round.
+template <class F, class Rep, class Period>
+timer after_func(F&&, const std::chrono::duration<Rep, Period>& d) {
+  static_assert(!std::is_same_v<F, F>, "sley::after_func: the time comes first: after_func(d, f)");
+  return timer(d);
 }
 
 // A channel that gets the time of expiry, d from now. From Go's time.After.

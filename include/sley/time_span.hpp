@@ -74,6 +74,10 @@ class time_span : public std::chrono::nanoseconds {
   template <class Rep, class Period>
   constexpr time_span(const std::chrono::duration<Rep, Period>& d)
       : std::chrono::nanoseconds(detail::whole_nanoseconds(d)) {}
+  // The compiler names this constructor where it finds a number: it is what a reader is told.
+  template <class a_time_needs_a_unit_such_as_5s>
+    requires std::is_arithmetic_v<a_time_needs_a_unit_such_as_5s>
+  time_span(a_time_needs_a_unit_such_as_5s number) = delete;
 };
 
 // A time of std::chrono::steady_clock. Converts from every one and is one itself.

@@ -25,7 +25,7 @@ struct counted_call;
 class SLEY_API wait_group {
  public:
   constexpr wait_group() noexcept = default;
-  wait_group(const wait_group&) = delete;
+  wait_group(const wait_group&) = delete;  // goroutines share one: capture it by reference
   wait_group& operator=(const wait_group&) = delete;
 
   // Adds n, which may be negative, to the counter; when it reaches zero, wakes all callers in
@@ -52,14 +52,18 @@ class SLEY_API wait_group {
   // Throws what sley::go() throws, and nothing happened then.
   template <class F>
   void go(F&& f) {
-    detail::check_not_null<std::decay_t<F>>(f);
-    add(1);
-    try {
-      detail::spawn_made(
-          nullptr, [&] { return detail::counted_call<std::decay_t<F>>{this, std::forward<F>(f)}; });
-    } catch (...) {
-      done();
-      throw;
+    detail::check_startable<F>();
+    if constexpr (detail::is_startable<F>) {
+      detail::check_not_null<std::decay_t<F>>(f);
+      add(1);
+      try {
+        detail::spawn_made(nullptr, [&] {
+          return detail::counted_call<std::decay_t<F>>{this, std::forward<F>(f)};
+        });
+      } catch (...) {
+        done();
+        throw;
+      }
     }
   }
 

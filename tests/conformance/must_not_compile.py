@@ -4,8 +4,10 @@
 usage: must_not_compile.py COMPILER INCLUDE_DIR
 
 Each snippet in must_not_compile/ has one mistake, in the #else of `#ifdef CORRECTED`. With CORRECTED
-defined it must compile; without, the compiler must refuse it, and its messages must match one of the
-patterns of the `// expect:` lines, so that it is refused for the right reason.
+defined it must compile; without, the compiler must refuse it. Its first error must match one of the
+patterns of the `// expect:` lines: a sentence that a newcomer understands. A sentence of sley's is
+the only error; in its own words the compiler may say the same twice. With all notes there are no
+more than MOST_LINES.
 """
 import concurrent.futures
 import os
@@ -15,6 +17,7 @@ import sys
 import tempfile
 
 HEADER = "#include <sley/sley.hpp>\n"
+MOST_LINES = 40
 
 
 def run_compiler(command):
@@ -49,8 +52,13 @@ def problems_of(command, path):
     status, messages = run_compiler([*command, path])
     if status == 0:
         yield "compiles"
-    elif not any(re.search(pattern, messages) for pattern in expected):
+        return
+    lines = messages.splitlines()
+    errors = [line for line in lines if "error: " in line]
+    if not any(re.search(pattern, errors[0]) for pattern in expected):
         yield "is refused for another reason than expected:\n" + messages
+    if len(errors) > (1 if "static assertion failed" in errors[0] else 2) or len(lines) > MOST_LINES:
+        yield f"is refused with {len(errors)} errors in {len(lines)} lines:\n{messages}"
 
 
 def main(arguments):
@@ -59,7 +67,7 @@ def main(arguments):
     compiler, include = arguments
     folder = os.path.join(os.path.dirname(os.path.abspath(__file__)), "must_not_compile")
     names = sorted(name for name in os.listdir(folder) if name.endswith(".cpp"))
-    command = [compiler, "-std=c++20", "-Wall", "-Wextra", "-I", include]
+    command = [compiler, "-std=c++20", "-Wall", "-Wextra", "-Werror=unused-result", "-I", include]
     failed = 0
     with (tempfile.TemporaryDirectory() as scratch,
           concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool):

@@ -84,6 +84,42 @@ struct boxed_task {
   }
 };
 
+template <class F>
+inline constexpr bool may_be_called =
+    std::is_class_v<F> || std::is_union_v<F> || std::is_member_pointer_v<F> ||
+    (std::is_pointer_v<F> && std::is_function_v<std::remove_pointer_t<F>>);
+
+// Whether f and the arguments can be decay-copied, and the copies called.
+template <class F, class... Args>
+inline constexpr bool is_startable = std::is_constructible_v<std::decay_t<F>, F> &&
+                                     (std::is_constructible_v<std::decay_t<Args>, Args> && ...) &&
+                                     std::is_invocable_v<std::decay_t<F>, std::decay_t<Args>...>;
+
+// Says why not, in one sentence. So that the compiler says no more than that, the caller uses f
+// only if it is startable.
+template <class F, class... Args>
+SLEY_ALWAYS_INLINE constexpr void check_startable() noexcept {
+  constexpr bool is_function = may_be_called<std::decay_t<F>>;
+  constexpr bool is_called = std::is_invocable_v<std::decay_t<F>, std::decay_t<Args>...>;
+  constexpr bool takes_references = std::is_invocable_v<std::decay_t<F>, std::decay_t<Args>&...>;
+  constexpr bool can_copy_function = std::is_constructible_v<std::decay_t<F>, F>;
+  constexpr bool can_copy_arguments = (std::is_constructible_v<std::decay_t<Args>, Args> && ...);
+  static_assert(is_function || is_called,
+                "sley: what a goroutine is to call is no function: write go(f, x), not go(f(x))");
+  static_assert(!is_function || is_called || takes_references,
+                "sley: the callable cannot be called with these arguments, which are copied "
+                "and passed as rvalues, as std::thread does");
+  static_assert(
+      is_called || !takes_references,
+      "sley: the callable takes a reference, and the callable cannot be called with these "
+      "arguments, which are copied: pass std::ref(x)");
+  static_assert(!is_called || can_copy_function,
+                "sley: the callable cannot be copied into the goroutine: pass std::move(f)");
+  static_assert(!is_called || !can_copy_function || can_copy_arguments,
+                "sley: an argument cannot be copied into the goroutine: pass std::move(x), or "
+                "std::ref(x) for the object itself");
+}
+
 // A callable that is known to be empty is refused where it is started, as Go refuses `go nil`.
 template <class F>
 void check_not_null(const F& f) {
@@ -140,11 +176,11 @@ SLEY_ALWAYS_INLINE void spawn_made(const go_options* options, const Make& make) 
 
 template <class F, class... Args>
 SLEY_ALWAYS_INLINE void spawn_call(const go_options* options, F&& f, Args&&... args) {
-  static_assert(std::is_invocable_v<std::decay_t<F>, std::decay_t<Args>...>,
-                "sley::go: the callable cannot be called with these arguments, which are copied "
-                "and passed as rvalues, as std::thread does");
-  check_not_null<std::decay_t<F>>(f);
-  spawn_made(options, [&] { return bind_task(std::forward<F>(f), std::forward<Args>(args)...); });
+  check_startable<F, Args...>();
+  if constexpr (is_startable<F, Args...>) {
+    check_not_null<std::decay_t<F>>(f);
+    spawn_made(options, [&] { return bind_task(std::forward<F>(f), std::forward<Args>(args)...); });
+  }
 }
 
 }  // namespace sley::detail

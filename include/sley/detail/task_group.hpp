@@ -82,11 +82,14 @@ class SLEY_API task_group {
 
   template <class F>
   void start(F&& f) {
-    try {
-      spawn_made(nullptr, [&] { return member_call<std::decay_t<F>>{this, std::forward<F>(f)}; });
-    } catch (...) {
-      finish();
-      throw;
+    check_startable<F>();
+    if constexpr (is_startable<F>) {
+      try {
+        spawn_made(nullptr, [&] { return member_call<std::decay_t<F>>{this, std::forward<F>(f)}; });
+      } catch (...) {
+        finish();
+        throw;
+      }
     }
   }
 

@@ -1,4 +1,4 @@
-// expect: no member named .await_ready.
+// expect: sley: co_await of a channel receives, and a send_chan cannot: co_await async_send
 #include <sley/sley.hpp>
 
 struct coroutine {

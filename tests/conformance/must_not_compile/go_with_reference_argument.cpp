@@ -1,4 +1,4 @@
-// expect: the callable cannot be called with these arguments
+// expect: sley: the callable takes a reference, .* which are copied: pass std::ref\(x\)
 #include <sley/sley.hpp>
 
 #include <functional>

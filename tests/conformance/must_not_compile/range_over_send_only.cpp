@@ -1,5 +1,6 @@
-// expect: begin.* was not declared
-// expect: invalid range expression
+// expect: use of deleted function .*send_chan<T>::begin\(\)
+// expect: invalid range expression of type .sley::send_chan<int>
+// expect: attempt to use a deleted function
 #include <sley/sley.hpp>
 
 void snippet() {

@@ -1,4 +1,4 @@
-// expect: no matching function for call to .*on_send
+// expect: sley: the value does not convert to what the channel carries
 #include <sley/sley.hpp>
 
 void snippet() {

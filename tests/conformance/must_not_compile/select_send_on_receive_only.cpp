@@ -1,4 +1,4 @@
-// expect: no matching function for call to .*on_send
+// expect: sley: a send needs a chan or a send_chan
 #include <sley/sley.hpp>
 
 void snippet() {

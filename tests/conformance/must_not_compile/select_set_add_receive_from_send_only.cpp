@@ -1,4 +1,4 @@
-// expect: no matching (member )?function for call to .*add_receive
+// expect: sley: a receive needs a chan or a recv_chan
 #include <sley/sley.hpp>
 
 void snippet() {

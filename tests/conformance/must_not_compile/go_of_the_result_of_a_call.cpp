@@ -1,0 +1,12 @@
+// expect: sley: what a goroutine is to call is no function: write go\(f, x\), not go\(f\(x\)\)
+#include <sley/sley.hpp>
+
+int work(int n);
+
+void snippet() {
+#ifdef CORRECTED
+  sley::go(work, 1);
+#else
+  sley::go(work(1));
+#endif
+}

@@ -1,0 +1,11 @@
+// expect: sley: a receive needs a chan or a recv_chan
+#include <sley/sley.hpp>
+
+void snippet() {
+  const sley::chan<int> c;
+#ifdef CORRECTED
+  sley::select(sley::on_receive(c));
+#else
+  sley::select(sley::on_receive(c.receive()));
+#endif
+}

@@ -1,0 +1,15 @@
+// expect: sley: the callable cannot be copied into the goroutine: pass std::move\(f\)
+#include <sley/sley.hpp>
+
+#include <memory>
+#include <utility>
+
+void snippet() {
+  sley::scope all;
+  auto f = [p = std::make_unique<int>(1)] { (void)*p; };
+#ifdef CORRECTED
+  all.go(std::move(f));
+#else
+  all.go(f);
+#endif
+}

@@ -1,0 +1,13 @@
+// expect: use of deleted function .*time_span\(a_time_needs_a_unit_such_as_5s\)
+// expect: (invokes a deleted function|call to deleted)
+#include <sley/sley.hpp>
+
+#include <chrono>
+
+void snippet() {
+#ifdef CORRECTED
+  sley::ticker t(std::chrono::seconds(1));
+#else
+  sley::ticker t(1);
+#endif
+}

@@ -1,0 +1,11 @@
+// expect: the callable cannot be called with these arguments
+#include <sley/sley.hpp>
+
+void snippet() {
+  static sley::wait_group group;
+#ifdef CORRECTED
+  group.go([] {});
+#else
+  group.go([](int) {});
+#endif
+}
