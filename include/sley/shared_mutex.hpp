@@ -38,10 +38,7 @@ class SLEY_API shared_mutex {
   shared_mutex& operator=(const shared_mutex&) = delete;
   ~shared_mutex();
 
-  void lock() {
-    if constexpr (detail::checks_lock_owners) check_not_held();
-    lock_within(detail::no_deadline);
-  }
+  void lock() { lock_within(detail::no_deadline); }
   // As lock(), given up when the context ends: it is not locked then, and the error is ctx.error().
   // The first form throws std::system_error, both std::bad_alloc.
   void lock(const context& ctx);

@@ -161,6 +161,7 @@ void shared_mutex::lock_shared(const context& ctx) {
 
 // A chosen reader is in the count.
 bool shared_mutex::lock_shared_slow(detail::wait_limit limit) {
+  if (detail::checks_lock_owners && limit.is_none()) check_not_held();
   rt::enter();
   bool is_in;
   {
@@ -262,6 +263,7 @@ struct shared_mutex::turn {
 };
 
 bool shared_mutex::lock_within(detail::wait_limit limit) {
+  if (detail::checks_lock_owners && limit.is_none()) check_not_held();
   if (!writers_.try_acquire_until(limit)) return false;
   const std::uint64_t before = state_.or_acq_rel(writer, "SM-1");
   turn mine{.whose = *this};

@@ -36,8 +36,9 @@ bool is_librarys(const platform::frame_name& frame) noexcept {
     return frame.file.find(folder) != std::string_view::npos;
   };
   if (is_in(own_folder()) || is_in("include/sley/") || is_in("include/c++/")) return true;
-  constexpr std::array<std::string_view, 8> prefixes = {
-      "_ZN4sley", "_ZNK4sley", "_ZNSt", "_ZNKSt", "_ZSt", "_ZN9__gnu_cxx", "_Unwind", "sley_"};
+  constexpr std::array<std::string_view, 10> prefixes = {
+      "_ZN4sley", "_ZNK4sley", "_ZZN4sley",     "_ZZNK4sley", "_ZNSt",
+      "_ZNKSt",   "_ZSt",      "_ZN9__gnu_cxx", "_Unwind",    "sley_"};
   return std::ranges::any_of(prefixes,
                              [&](std::string_view p) { return frame.function.starts_with(p); });
 }

@@ -160,6 +160,137 @@ CHILD_MAIN(shares_twice) {
   });
 }
 
+CHILD_MAIN(locks_a_shared_mutex_twice_with_a_timeout_for_ever) {
+  return beside_another([] {
+    sley::shared_mutex m;
+    first_here(m);
+    (void)m.try_lock_for(std::chrono::hours::max());
+  });
+}
+CHILD_MAIN(locks_what_it_shares_until_the_end_of_time) {
+  return beside_another([] {
+    sley::shared_mutex m;
+    first_shared_here(m);
+    (void)m.try_lock_until(std::chrono::steady_clock::time_point::max());
+  });
+}
+CHILD_MAIN(shares_what_it_has_locked_with_a_timeout_for_ever) {
+  return beside_another([] {
+    sley::shared_mutex m;
+    first_here(m);
+    (void)m.try_lock_shared_for(std::chrono::nanoseconds::max());
+  });
+}
+CHILD_MAIN(locks_a_shared_mutex_twice_with_a_context_that_never_ends) {
+  return beside_another([] {
+    sley::shared_mutex m;
+    first_here(m);
+    m.lock(sley::context());
+  });
+}
+CHILD_MAIN(shares_what_it_has_locked_with_a_context_that_never_ends) {
+  return beside_another([] {
+    sley::shared_mutex m;
+    first_here(m);
+    m.lock_shared(sley::context());
+  });
+}
+CHILD_MAIN(locks_a_mutex_twice_with_a_context_that_never_ends) {
+  return beside_another([] {
+    sley::mutex m;
+    first_here(m);
+    m.lock(sley::context());
+  });
+}
+
+TEST(locked_twice, is_an_error_in_every_form_that_may_wait_for_ever) {
+  if (!has_checks) GTEST_SKIP() << "needs SLEY_CHECKS";
+  for (const char* name : {"locks_a_shared_mutex_twice_with_a_timeout_for_ever",
+                           "shares_what_it_has_locked_with_a_timeout_for_ever",
+                           "locks_a_shared_mutex_twice_with_a_context_that_never_ends",
+                           "shares_what_it_has_locked_with_a_context_that_never_ends",
+                           "locks_a_mutex_twice_with_a_context_that_never_ends"}) {
+    expect_both_places(name, "first_here", "child_");
+  }
+  expect_both_places("locks_what_it_shares_until_the_end_of_time", "first_shared_here", "child_");
+}
+
+// --- in every build ------------------------------------------------------------------------------
+
+CHILD_MAIN(waits_for_its_own_mutex) {
+  return run([] {
+    sley::mutex m;
+    first_here(m);
+    again_here(m);
+  });
+}
+CHILD_MAIN(waits_for_its_own_writing) {
+  return run([] {
+    sley::shared_mutex m;
+    first_here(m);
+    again_here(m);
+  });
+}
+CHILD_MAIN(waits_to_read_what_it_writes) {
+  return run([] {
+    sley::shared_mutex m;
+    first_here(m);
+    again_shared_here(m);
+  });
+}
+CHILD_MAIN(waits_to_write_what_it_reads) {
+  return run([] {
+    sley::shared_mutex m;
+    first_shared_here(m);
+    again_here(m);
+  });
+}
+CHILD_MAIN(waits_for_its_own_call) {
+  return run([] {
+    static sley::once_flag once;
+    sley::call_once(once, [] { sley::call_once(once, [] {}); });
+  });
+}
+CHILD_MAIN(waits_for_its_own_end) {
+  return run([] {
+    static sley::wait_group group;
+    group.go([] { group.wait(); });
+    group.wait();
+  });
+}
+
+// An error of its own in builds with checks, and else a deadlock.
+TEST(locked_twice, is_found_in_every_build_if_nothing_else_can_happen) {
+  if (sley_test::under_tsan) GTEST_SKIP() << "not all threads are known to be asleep";
+  struct expected {
+    const char* name;
+    const char* state;
+    bool is_checked;
+  };
+  constexpr expected all[] = {
+      {"waits_for_its_own_mutex", "sync.Mutex.Lock", true},
+      {"waits_for_its_own_writing", "semaphore acquire|sync.RWMutex.Lock", true},
+      {"waits_to_read_what_it_writes", "sync.RWMutex.RLock", true},
+      {"waits_to_write_what_it_reads", "sync.RWMutex.Lock", true},
+      {"waits_for_its_own_call", "once wait", false},
+      {"waits_for_its_own_end", "sync.WaitGroup.Wait", false},
+  };
+  for (const expected& e : all) {
+    const auto child = run_child(e.name);
+    EXPECT_EQ(child.status, 2) << e.name << ": " << child;
+    if (has_checks && e.is_checked) {
+      EXPECT_NE(child.err.find("is locked by the goroutine that has locked it"), std::string::npos)
+          << e.name << ": " << child;
+    } else {
+      EXPECT_EQ(child.err.rfind("fatal error: all goroutines are asleep - deadlock!\n", 0), 0U)
+          << e.name << ": " << child;
+      EXPECT_TRUE(sley_test::contains_match(child.err,
+                                            std::string("^goroutine 1 \\[(") + e.state + ")\\]:$"))
+          << e.name << ": " << child;
+    }
+  }
+}
+
 TEST(locked_twice, is_an_error_in_every_combination_of_exclusive_and_shared) {
   if (!has_checks) GTEST_SKIP() << "needs SLEY_CHECKS";
   expect_both_places("shares_what_it_has_locked", "first_here", "again_shared_here");

@@ -61,7 +61,8 @@ struct naming {
         here.substr(0, here.size() - std::string_view("runtime/inspect/place_text.cpp").size());
     if (name.file.starts_with(sources))
       return true;  // clang's debug information may lack namespaces
-    for (const std::string_view start : {"_ZN4sley", "_ZNK4sley", "_ZNSt", "_ZNKSt", "_ZSt"}) {
+    for (const std::string_view start :
+         {"_ZN4sley", "_ZNK4sley", "_ZZN4sley", "_ZZNK4sley", "_ZNSt", "_ZNKSt", "_ZSt"}) {
       if (name.function.starts_with(start)) return true;
     }
     return name.file.find("/include/c++/") != std::string_view::npos ||
