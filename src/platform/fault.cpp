@@ -1,5 +1,7 @@
 #include "platform/fault.hpp"
 
+#include <sley/detail/atomic.hpp>
+
 #include "platform/former_handler.hpp"
 #include "platform/os.hpp"
 
@@ -19,6 +21,7 @@ constexpr std::size_t alternate_stack_bytes = 64 * 1024;
 
 fault_hook on_fault = nullptr;  // [const] once installed
 former_handler former_of_faults;
+detail::atomic<void (*)() noexcept> before_failure;  // relaxed: always the same function
 
 // Has an instruction faulted? Else a process has sent the signal.
 bool is_fault(const siginfo_t& info) noexcept { return info.si_code > 0; }
@@ -38,6 +41,19 @@ void die_by(int signal, siginfo_t* info) noexcept {
   }
 }
 
+// Has a process asked for the end, by kill(2) for example? Else a thread has failed.
+bool is_sent(const siginfo_t& info) noexcept {
+  return info.si_code == SI_USER || info.si_code == SI_QUEUE;
+}
+
+void handle_failure(int signal, siginfo_t* info, void*) {
+  const int saved = errno;
+  const auto wait = before_failure.load_relaxed();  // always the same function
+  if (wait != nullptr && !is_sent(*info)) wait();
+  die_by(signal, info);
+  errno = saved;
+}
+
 void* stack_pointer_in(const void* context) noexcept {
   const auto* at_fault = static_cast<const ucontext_t*>(context);
   return reinterpret_cast<void*>(at_fault->uc_mcontext.gregs[REG_RSP]);
@@ -50,7 +66,7 @@ void handle_fault(int signal, siginfo_t* info, void* context) {
   // As in the kernel, a fault can't be ignored.
   const bool is_fatal = outcome == former_handler::outcome::none ||
                         (outcome == former_handler::outcome::ignored && is_fault(*info));
-  if (is_fatal) die_by(signal, info);
+  if (is_fatal) handle_failure(signal, info, context);
   errno = saved;
 }
 
@@ -63,6 +79,19 @@ void install_fault_handler(fault_hook hook) noexcept {
   action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
   sigemptyset(&action.sa_mask);
   former_of_faults.replace(SIGSEGV, action);
+}
+
+// SIGSEGV has its handler already.
+void delay_failures(void (*wait)() noexcept) noexcept {
+  if (is_simulation) return;
+  before_failure.store_relaxed(wait);  // always the same function
+  struct sigaction action = {};
+  action.sa_sigaction = &handle_failure;
+  action.sa_flags = SA_SIGINFO | SA_ONSTACK;
+  sigemptyset(&action.sa_mask);
+  for (const int signal : {SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS}) {
+    replace_default_action(signal, action);
+  }
 }
 
 void* use_alternate_signal_stack() noexcept {

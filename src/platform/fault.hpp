@@ -12,6 +12,13 @@ using fault_hook = void (*)(void* address, void* stack_pointer) noexcept;
 // flags and mask; else to the default action. Once, at boot.
 void install_fault_handler(fault_hook hook) noexcept;
 
+// From now on a thread that is about to end the process because it has failed, by abort(3) or a
+// fault, calls `wait` first, in the signal handler. The process ends when that returns. A signal
+// that a process has sent ends it at once, and one that the program handles or ignores is not
+// touched. Async-signal-safe; any number of times, with the same function. Not in a simulation,
+// where one thread plays all others.
+void delay_failures(void (*wait)() noexcept) noexcept;
+
 // Gives the calling thread an alternate signal stack, unless it has one: a fault in a stack's guard
 // leaves no room on that stack. Returns the signal stack; null if the thread had one or there is no
 // memory.

@@ -1,4 +1,5 @@
-// The handler of a signal that was there before ours, called as the kernel would have called it.
+// What was there for a signal before our handler: a handler, called as the kernel would have called
+// it, or the default action.
 #pragma once
 
 #include <sley/detail/atomic.hpp>
@@ -7,6 +8,14 @@
 #include <cstdint>
 
 namespace sley::platform {
+
+// A signal that the program handles or ignores keeps the program's handler.
+inline void replace_default_action(int signal, const struct sigaction& ours) noexcept {
+  struct sigaction now = {};
+  sigaction(signal, nullptr, &now);
+  if ((now.sa_flags & SA_SIGINFO) != 0 || now.sa_handler != SIG_DFL) return;
+  sigaction(signal, &ours, nullptr);
+}
 
 class former_handler {
  public:

@@ -17,8 +17,10 @@ std::int64_t monotonic_ns() noexcept;
 // It gives a rough time since an event, to decide whether monotonic_ns() is worth its price.
 #ifdef SLEY_SIMULATION
 inline std::uint64_t cycle_counter() noexcept { return static_cast<std::uint64_t>(monotonic_ns()); }
+inline constexpr bool is_simulation = true;
 #else
 inline std::uint64_t cycle_counter() noexcept { return __builtin_ia32_rdtsc(); }
+inline constexpr bool is_simulation = false;  // one thread plays all others
 #endif
 
 // Blocks the thread until `when_ns`, or for at least `ns`, also when signals come.

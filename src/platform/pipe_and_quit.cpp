@@ -1,6 +1,8 @@
 // SIGPIPE and SIGQUIT.
 #include "platform/interrupt.hpp"
 
+#include "platform/former_handler.hpp"
+
 #include <cerrno>
 #include <csignal>
 
@@ -26,16 +28,12 @@ void handle_quit(int) {
   errno = saved;
 }
 
-// A handler of the program's own, or its choice to ignore the signal, stays as it is.
 void handle_unless_handled(int signal, void (*handler)(int)) noexcept {
-  struct sigaction now = {};
-  sigaction(signal, nullptr, &now);
-  if ((now.sa_flags & SA_SIGINFO) != 0 || now.sa_handler != SIG_DFL) return;
   struct sigaction action = {};
   action.sa_handler = handler;
   action.sa_flags = SA_ONSTACK | SA_RESTART;
   sigemptyset(&action.sa_mask);
-  sigaction(signal, &action, nullptr);
+  replace_default_action(signal, action);
 }
 
 }  // namespace

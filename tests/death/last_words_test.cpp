@@ -3,6 +3,7 @@
 #include "support/child.hpp"
 #include "support/dump.hpp"
 #include "support/harness.hpp"
+#include "support/slow_report.hpp"
 #include "support/text.hpp"
 
 #include <sley/debug.hpp>
@@ -24,47 +25,14 @@
 
 using sley::run;
 using sley_test::child_result;
+using sley_test::expect_whole_report;
 using sley_test::goroutines_in;
 using sley_test::occurrences;
 using sley_test::run_child;
+using sley_test::start_a_report;
+using sley_test::wait_for_a_report;
 namespace this_goroutine = sley::this_goroutine;
 using namespace std::chrono_literals;
-
-namespace {
-
-std::atomic<bool> has_begun{false};
-
-// What it says takes a while, in which it parks.
-class slow_to_say final : public std::exception {
- public:
-  const char* what() const noexcept override {
-    has_begun = true;
-    this_goroutine::sleep_for(20ms);
-    return "boom-42";
-  }
-};
-
-[[gnu::noinline]] void throws_here() { throw slow_to_say(); }
-
-void start_a_report() {
-  sley::go({.name = "worker-7"}, [] { throws_here(); });
-}
-// On a thread or in a goroutine.
-void wait_for_a_report() {
-  while (!has_begun) ::usleep(100);
-}
-
-void expect_whole_report(const child_result& child) {
-  EXPECT_EQ(child.signal, SIGABRT) << child;
-  EXPECT_EQ(occurrences(child.err, "uncaught exception"), 1) << child;
-  EXPECT_NE(child.err.find("slow_to_say: boom-42\n"), std::string::npos) << child;
-  const auto shown = goroutines_in(child.err);
-  ASSERT_EQ(shown.size(), 1U) << child;
-  sley_test::expect_frame(shown[0], "throws_here", "last_words_test.cpp");
-  EXPECT_TRUE(shown[0].mentions("created by ")) << child;
-}
-
-}  // namespace
 
 CHILD_MAIN(main_returns) {
   return run([] {

@@ -54,13 +54,14 @@ struct snapshot::request : world_request {
 
   void look_at(goroutine& which) noexcept {
     machine* thread = thread_of(which);
+    const goroutine_view view(which, thread);  // first: the signal wakes a thread that sleeps
     trace.size = 0;
     if (thread == nullptr) {
       look_at_waiting(&which, trace);
     } else if (!may_be_asked(thread) || !ask_thread(thread, trace)) {
       trace.size = 0;
     }
-    result.add(goroutine_view(which, thread), trace.view());
+    result.add(view, trace.view());
   }
 
   snapshot& result;

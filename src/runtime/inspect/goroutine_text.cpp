@@ -2,6 +2,7 @@
 #include "runtime/inspect/goroutine_text.hpp"
 
 #include "base/peek.hpp"
+#include "platform/os.hpp"
 #include "platform/symbols.hpp"
 #include "runtime/inspect/stack_trace.hpp"
 #include "runtime/state/machine.hpp"
@@ -29,10 +30,19 @@ machine* thread_of(const goroutine& g) noexcept {
 
 namespace {
 
+// In a call that was announced, or asleep in one that was not.
+bool is_in_call(const machine& thread) noexcept {
+  if (thread.border.call() != 0) return true;
+  return thread.border.is_outside() && platform::is_thread_asleep(thread.thread_id.load_relaxed());
+}
+
 std::string_view state_of(const goroutine& g, const machine* thread) noexcept {
-  if (g.status.get() == parts::status::waiting) return peek(g.reason);
-  if (thread != nullptr && thread->border.call() != 0) return "syscall";
-  return parts::name_of(g.status.get());
+  const parts::status status = g.status.get();
+  if (status == parts::status::waiting) return peek(g.reason);
+  if (thread != nullptr && status == parts::status::running && is_in_call(*thread)) {
+    return "syscall";
+  }
+  return parts::name_of(status);
 }
 
 bool is_locked_to(const machine* m) noexcept {
@@ -47,7 +57,7 @@ bool is_start_of_task(std::string_view function) noexcept {
 }
 bool is_internal(std::string_view function) noexcept {
   if (function.starts_with("sley_goroutine_")) return true;
-  for (const std::string_view start : {"_ZN", "_ZNK"}) {
+  for (const std::string_view start : {"_ZN", "_ZNK", "_ZZN", "_ZZNK"}) {  // and lambdas there
     if (!function.starts_with(start)) continue;
     for (const char* space :
          {"4sley4base", "4sley2rt", "4sley8platform", "4sley4sync", "4sley6detail"}) {
