@@ -6,15 +6,18 @@
 // client is cut off. A signal ends the context, and with it every wait.
 #include <sley/buffered.hpp>
 #include <sley/net.hpp>
+#include <sley/serve.hpp>
 #include <sley/signal.hpp>
 #include <sley/sley.hpp>
 
+#include <atomic>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <memory>
 #include <string>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 namespace net = sley::net;
@@ -60,7 +63,6 @@ void read_lines(const client_ptr& c, const room& r, const sley::context& ctx) {
 }
 
 void serve(const client_ptr& c, const room& r, const sley::context& ctx) {
-  c->stream.set_context(ctx);
   sley::wait_group writer;
   writer.go([&] {
     std::error_code error;
@@ -75,18 +77,17 @@ void serve(const client_ptr& c, const room& r, const sley::context& ctx) {
 int main(int argc, char** argv) {
   return sley::run([&] {
     const auto [ctx, cancel] = sley::os::notify_context({}, SIGINT, SIGTERM);
-    const auto listener = net::tcp_listener::listen(argc > 1 ? argv[1] : "127.0.0.1:7777");
+    auto listener = net::tcp_listener::listen(argc > 1 ? argv[1] : "127.0.0.1:7777");
     std::printf("listening on %s\n", listener.local().to_string().c_str());
     std::fflush(stdout);
     const room everyone;
-    sley::scope all;
-    all.go([&] { run_broker(everyone, ctx); });
-    std::error_code error;
-    for (int number = 1; !error; ++number) {  // until the context ends
-      const std::string name = "guest" + std::to_string(number);
-      const auto c = std::make_shared<client>(name, listener.accept(ctx, error));
-      if (!error) all.go([&, c] { serve(c, everyone, ctx); });
-    }
+    sley::scope broker;
+    broker.go([&] { run_broker(everyone, ctx); });
+    std::atomic<int> number = 0;
+    net::serve(listener, ctx, [&](net::tcp_stream stream, const sley::context& ended) {
+      const std::string name = "guest" + std::to_string(++number);
+      serve(std::make_shared<client>(name, std::move(stream)), everyone, ended);
+    });
     cancel();
   });
 }

@@ -58,7 +58,7 @@ class crawler {
 
   void fetch(const http::url& page, int depth) {
     try {
-      http::client_response answer = client_.send({.url = page.to_string(), .context = ctx_});
+      http::client_response answer = client_.get(page.to_string(), ctx_);
       const std::string text = answer.read_all();
       std::printf("%d %s %zu bytes\n", answer.status(), page.target.c_str(), text.size());
       if (depth == 0 || !answer.header("Content-Type").starts_with("text/html")) return;

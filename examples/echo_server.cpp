@@ -2,11 +2,12 @@
 //
 //   echo_server [ADDRESS]        "127.0.0.1:7777" unless given; port 0 takes a free one
 //
-// A peer may reset its connection at any moment, and an exception that leaves a goroutine ends the
-// process. So each connection's goroutine catches what happens to its own connection. A signal ends
-// the context, and the context ends every wait for the listener and for the connections. The scope
-// waits until the goroutines have ended.
+// `net::serve` takes connections until the context ends, and calls the handler for each in a
+// goroutine of its own. A peer may reset its connection at any moment: the exception leaves the
+// handler, is a line on stderr, and the others go on. A signal ends the context, which ends every
+// wait, and serve() returns when all handlers have.
 #include <sley/net.hpp>
+#include <sley/serve.hpp>
 #include <sley/signal.hpp>
 #include <sley/sley.hpp>
 
@@ -15,8 +16,7 @@
 #include <cstddef>
 #include <cstdio>
 #include <span>
-#include <system_error>
-#include <utility>
+#include <string>
 
 namespace net = sley::net;
 
@@ -28,31 +28,15 @@ void echo(const net::tcp_stream& stream) {
   }
 }
 
-void serve(const net::tcp_stream& stream, const sley::context& ctx) {
-  try {
-    stream.set_context(ctx);
-    echo(stream);
-  } catch (const std::system_error& e) {  // the peer has reset the connection, for example
-    if (!ctx.error()) std::fprintf(stderr, "echo_server: %s\n", e.what());
-  }
-}
-
-void serve_all(const net::tcp_listener& listener, const sley::context& ctx) {
-  sley::scope all;
-  for (std::error_code error; !error;) {  // until the context ends
-    net::tcp_stream stream = listener.accept(ctx, error);
-    if (!error) all.go([stream = std::move(stream), &ctx] { serve(stream, ctx); });
-  }
-}  // the scope waits here until all connections have ended
-
 int main(int argc, char** argv) {
   return sley::run([&] {
     const auto [ctx, cancel] = sley::os::notify_context({}, SIGINT, SIGTERM);
-    const auto listener = net::tcp_listener::listen(argc > 1 ? argv[1] : "127.0.0.1:7777");
+    auto listener = net::tcp_listener::listen(argc > 1 ? argv[1] : "127.0.0.1:7777");
     std::printf("listening on %s\n", listener.local().to_string().c_str());
     std::fflush(stdout);
-    serve_all(listener, ctx);
-    std::puts("all connections have ended");
+    const net::serve_result end = net::serve(listener, ctx, echo);
+    std::printf("%s connections, of which %s failed\n", std::to_string(end.accepted).c_str(),
+                std::to_string(end.failed).c_str());
     cancel();
   });
 }

@@ -32,8 +32,7 @@ struct refused : std::runtime_error {
 void post(http::client& client, const std::string& url, const std::string& message,
           const sley::context& ctx) {
   const auto [in_time, cancel] = sley::with_timeout(ctx, 2s);
-  http::client_response answer =
-      client.send({.method = "POST", .url = url, .body = message, .context = in_time});
+  http::client_response answer = client.post(url, "text/plain", message, in_time);
   answer.read_all();  // so that the connection serves the next message
   const std::string status = "the server answered " + std::to_string(answer.status());
   if (answer.status() >= 500) throw std::runtime_error(status);

@@ -9,6 +9,7 @@
 
 #include <sley/buffered.hpp>
 #include <sley/net.hpp>
+#include <sley/serve.hpp>
 #include <sley/signal.hpp>
 #include <sley/sley.hpp>
 
@@ -18,7 +19,6 @@
 #include <span>
 #include <string>
 #include <system_error>
-#include <utility>
 
 namespace net = sley::net;
 
@@ -48,27 +48,14 @@ void answer_commands(const net::tcp_stream& stream, store& values) {
   out.flush();
 }
 
-void serve(const net::tcp_stream& stream, store& values, const sley::context& ctx) {
-  try {
-    stream.set_context(ctx);
-    answer_commands(stream, values);
-  } catch (const std::system_error& e) {  // the client has gone without a word
-    if (!ctx.error()) std::fprintf(stderr, "kv_server: %s\n", e.what());
-  }
-}
-
 int main(int argc, char** argv) {
   return sley::run([&] {
     const auto [ctx, cancel] = sley::os::notify_context({}, SIGINT, SIGTERM);
-    const auto listener = net::tcp_listener::listen(argc > 1 ? argv[1] : "127.0.0.1:6379");
+    auto listener = net::tcp_listener::listen(argc > 1 ? argv[1] : "127.0.0.1:6379");
     std::printf("listening on %s\n", listener.local().to_string().c_str());
     std::fflush(stdout);
     store values;
-    sley::scope all;
-    for (std::error_code error; !error;) {  // until the context ends
-      net::tcp_stream stream = listener.accept(ctx, error);
-      if (!error) all.go([&, stream = std::move(stream)] { serve(stream, values, ctx); });
-    }
+    net::serve(listener, ctx, [&](const net::tcp_stream& s) { answer_commands(s, values); });
     cancel();
   });
 }

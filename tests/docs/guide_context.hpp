@@ -6,6 +6,7 @@
 #include <sley/http.hpp>
 #include <sley/os.hpp>
 #include <sley/pool.hpp>
+#include <sley/serve.hpp>
 #include <sley/sley.hpp>
 
 #include <fcntl.h>
