@@ -102,8 +102,8 @@ class SLEY_API context {
 };
 
 // Ends a context as canceled, and with it all that were made from it; after the first time it does
-// nothing. Functions of after_func() are started, and functions of stop tokens have run, when it
-// returns.
+// nothing. Functions of after_func() are started, functions of stop tokens have run, and waits with
+// the context have been ended, when it returns.
 class SLEY_API cancel_function {
  public:
   cancel_function() noexcept = default;  // ends nothing

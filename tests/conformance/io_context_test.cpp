@@ -7,6 +7,8 @@
 #include "support/harness.hpp"
 #include "support/io_waits.hpp"
 
+#include <sley/buffered.hpp>
+
 #include <algorithm>
 #include <atomic>
 #include <functional>
@@ -491,6 +493,25 @@ GO_TEST(io_context, a_binding_moves_with_its_object) {
   const sley::net::tcp_stream nothing;
   nothing.set_context(ctx.get());
   EXPECT_EQ(read_error(nothing), std::errc::bad_file_descriptor);
+}
+
+// Layers above a stream wait with its context, and what they have read by then is theirs.
+GO_TEST(io_context, a_bound_one_ends_reading_a_line_and_loses_none_of_it) {
+  const tcp_pair c = connect_tcp();
+  sley::buffered_reader in(c.server);
+  c.client.write_all("ab");
+  const endable ctx;
+  c.server.set_context(ctx.get());
+  std::string line;
+  outcome o;
+  start(o, [&](std::error_code& e) { EXPECT_FALSE(in.read_line(line, e)); });
+  ctx.end();
+  o.wait();
+  EXPECT_EQ(o.error, context_errc::canceled);
+  c.server.set_context({});
+  c.client.write_all("c\n");
+  EXPECT_TRUE(in.read_line(line));
+  EXPECT_EQ(line, "abc");
 }
 
 // A context that only the object holds can still end by its deadline.

@@ -337,6 +337,43 @@ GO_TEST(allocation_failures, of_files_and_pipes) {
   });
 }
 
+namespace {
+
+// The error of a context, or std::bad_alloc.
+template <class Operation>
+void expect_ended(const Operation& operation) {
+  try {
+    operation();
+    ADD_FAILURE() << "nothing has come";
+  } catch (const std::system_error& e) {
+    if (e.code() == std::errc::not_enough_memory) throw std::bad_alloc();
+    EXPECT_EQ(e.code(), sley::context_errc::deadline_exceeded);
+  }
+}
+
+}  // namespace
+
+// Each wait is given up by its context, or because there is no memory for the context's hook; the
+// descriptor is whole after that.
+GO_TEST(allocation_failures, of_waits_that_contexts_end) {
+  expect_survives_each_failure([] {
+    const sley::os::pipe_ends ends = sley::os::pipe();
+    const auto listener = sley::net::tcp_listener::listen("127.0.0.1:0");
+    std::array<std::byte, 1> byte;
+    const auto [ctx, cancel] = sley::with_timeout(context::background(), 100us);
+    expect_ended([&, c = ctx] { ends.reader.read_some(byte, c); });
+    const auto [later, end] = sley::with_timeout(context::background(), 100us);
+    listener.set_context(later);
+    expect_ended([&] { listener.accept(); });
+    listener.set_context(context::background());
+    EXPECT_EQ(sley::select(sley::os::on_ready(ends.writer, sley::os::poll_events::writable),
+                           sley::os::on_ready(ends.reader, sley::os::poll_events::readable)),
+              0U);
+    ends.writer.write_all("x");
+    EXPECT_EQ(ends.reader.read_some(byte, later.error() ? context::background() : later), 1U);
+  });
+}
+
 // What is written to both outputs is kept in memory, by two goroutines.
 GO_TEST(allocation_failures, of_processes) {
   expect_survives_each_failure([] {
