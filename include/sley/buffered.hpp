@@ -128,9 +128,9 @@ class SLEY_API buffered_reader {
 //
 // Nothing is lost silently. Bytes that an error has kept from being written stay in the buffer, and
 // the next flush() goes on with them. The destructor writes what is still buffered, and parks for
-// that. If it fails, that is a line on stderr, because a destructor does not throw; call flush() to
-// learn of errors. After a call that has reported an error, and no later one that succeeded, the
-// destructor drops what is left without another try: the caller knows.
+// that. If it fails, that is a line of <sley/log.hpp>, because a destructor does not throw; call
+// flush() to learn of errors. After a call that has reported an error, and no later one that
+// succeeded, the destructor drops what is left without another try: the caller knows.
 class SLEY_API buffered_writer {
  public:
   // buffer_bytes is at least 16.

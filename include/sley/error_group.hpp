@@ -31,8 +31,8 @@ class SLEY_API error_group {
   error_group& operator=(const error_group&) = delete;
   // If goroutines are still running, as when an exception comes between go() and wait(), it ends
   // context() and parks until they have ended. Exceptions that they throw then are dropped. An
-  // exception from before, which no wait() has thrown, is a line on stderr, unless the block is
-  // left by another.
+  // exception from before, which no wait() has thrown, is a line of <sley/log.hpp>, unless the
+  // block is left by another.
   ~error_group();
 
   // Calls f() in a goroutine; what it returns is dropped. If an exception leaves it, and it is the

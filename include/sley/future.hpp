@@ -170,8 +170,9 @@ struct async_call {
 }  // namespace detail
 
 // Calls f(args...), decay-copied, in a goroutine of its own; the result or the exception comes out
-// of the future. If the future is dropped and get() was not called, an exception is a line on
-// stderr: for a goroutine without a result there is go(). Never parks. Any thread. Errors as go().
+// of the future. If the future is dropped and get() was not called, an exception is a line of
+// <sley/log.hpp>: for a goroutine without a result there is go(). Never parks. Any thread. Errors
+// as go().
 template <class F, class... Args>
 [[nodiscard]] auto async(F&& f, Args&&... args) {
   detail::check_startable<F, Args...>();

@@ -9,6 +9,7 @@
 #include <sley/debug.hpp>
 #include <sley/detail/atomic.hpp>
 #include <sley/detail/c_text.hpp>
+#include <sley/log.hpp>
 #include <sley/mutex.hpp>
 #include <sley/runtime.hpp>
 
@@ -223,11 +224,9 @@ struct trace_of_program {
     try {
       stop();
     } catch (const std::exception& e) {
-      base::line_writer()
-          .text("sley: the trace is not complete: ")
-          .text(e.what())
-          .text("\n")
-          .flush(2);
+      base::line_writer line;
+      line.text("sley: the trace is not complete: ").shown(e.what()).text("\n");
+      sley::detail::log_line(line.view());
     }
   }
 

@@ -4,8 +4,8 @@
 
 #include <sley/detail/escape.hpp>
 #include <sley/http/server.hpp>
+#include <sley/log.hpp>
 
-#include <cstdio>
 #include <string>
 
 namespace sley::http {
@@ -24,7 +24,7 @@ void print_error(std::string_view text) {
   std::string line = "sley: http: ";
   append_escaped(line, text);
   line += '\n';
-  std::fwrite(line.data(), 1, line.size(), stderr);
+  sley::detail::log_line(line);
 }
 
 }  // namespace detail

@@ -5,8 +5,8 @@
 
 namespace sley::http::detail {
 
-// One line on stderr, "sley: http: " and the text. The control characters of the text are escaped,
-// because it may come from a peer.
+// One line of the library's log, "sley: http: " and the text. The control characters of the text
+// are escaped, because it may come from a peer.
 void print_error(std::string_view text);
 
 }  // namespace sley::http::detail

@@ -1,6 +1,8 @@
 // Writing in large pieces what comes in small ones.
 #include <sley/buffered.hpp>
 
+#include <sley/log.hpp>
+
 #include "base/print.hpp"
 
 #include <algorithm>
@@ -85,7 +87,8 @@ buffered_writer::~buffered_writer() {
   if (!error) return;
   base::line_writer line;
   line.text("sley: a buffered_writer is destroyed with ").dec(std::uint64_t{size_});
-  line.text(" bytes that can't be written: ").shown(error.message()).text("\n").flush(2);
+  line.text(" bytes that can't be written: ").shown(error.message()).text("\n");
+  detail::log_line(line.view());
 }
 
 }  // namespace sley

@@ -1,4 +1,5 @@
 // The connections of one net::serve(), and how they end.
+#include <sley/log.hpp>
 #include <sley/serve.hpp>
 
 #include "base/print.hpp"
@@ -69,7 +70,7 @@ void serving::failed(const std::exception_ptr& e) {
     line.text(": ").shown(known.what());
   } catch (...) {
   }
-  line.text("\n").flush(2);
+  log_line(line.text("\n").view());
 }
 
 // A handler may just let through that its context, or its stream, has ended.

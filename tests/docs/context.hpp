@@ -5,12 +5,14 @@
 #include <sley/debug.hpp>
 #include <sley/http.hpp>
 #include <sley/https.hpp>
+#include <sley/log.hpp>
 #include <sley/os.hpp>
 #include <sley/serve.hpp>
 #include <sley/sley.hpp>
 
 #include <gtest/gtest.h>
 #include <sys/syscall.h>
+#include <syslog.h>
 #include <unistd.h>
 
 #include <array>

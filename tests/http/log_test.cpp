@@ -2,10 +2,12 @@
 #include "support/web.hpp"
 
 #include <sley/debug.hpp>
+#include <sley/log.hpp>
 
 #include <chrono>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 
 using sley::http::access_record;
 using sley::http::request;
@@ -43,6 +45,24 @@ GO_TEST(log, an_error_of_a_handler_is_one_line) {
   EXPECT_EQ(sley_test::count_of(printed, "\n"), 2) << printed;
   EXPECT_EQ(printed.find_first_of("\x1b\r\x9b"), std::string::npos) << printed;
   EXPECT_TRUE(has(printed, R"(the handler of GET /b threw: sees \n\x1b[2J\r\x9b)")) << printed;
+}
+
+namespace {
+std::string* last_line = nullptr;  // of the test that runs
+}
+
+GO_TEST(log, the_programs_function_gets_the_lines) {
+  std::string line;
+  last_line = &line;
+  const auto before = sley::set_log_function([](std::string_view l) { *last_line = l; });
+  const std::string printed = printed_by([] {
+    const running_server web(
+        [](request&, response&) { throw std::runtime_error("sees " + std::string(bad)); });
+    EXPECT_EQ(sley_test::status_of(web.exchange(get("/b"))), 500);
+  });
+  sley::set_log_function(before);
+  EXPECT_EQ(printed, "");
+  EXPECT_EQ(line, R"(sley: http: the handler of GET /b threw: sees \n\x1b[2J\r\x9b)");
 }
 
 GO_TEST(log, an_error_of_a_connection_is_one_line) {

@@ -8,8 +8,8 @@
 
 namespace sley::detail {
 
-// One line on stderr: the exception, the goroutine that it has left (0: a thread, or not known),
-// and the reason for the loss.
+// One line of the library's log: the exception, the goroutine that it has left (0: a thread, or not
+// known), and the reason for the loss.
 SLEY_API void report_lost(const std::exception_ptr& error, std::uint64_t goroutine,
                           const char* because) noexcept;
 

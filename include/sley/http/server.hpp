@@ -72,8 +72,9 @@ struct server_options {
   std::function<void(const access_record&)> access_log = {};
   // An exception left the handler; or one left `connect` or the log, or there was no memory, and
   // the connection is given up (then the request is null). Or an answer was cut because the peer
-  // took nothing for write_timeout: std::system_error, std::errc::timed_out. Default: a line on
-  // stderr, its control characters escaped. Not called for peers that have gone.
+  // took nothing for write_timeout: std::system_error, std::errc::timed_out. Default: a line of the
+  // library's log (<sley/log.hpp>), its control characters escaped. Not called for peers that have
+  // gone.
   std::function<void(const request*, std::exception_ptr)> on_error = {};
 };
 

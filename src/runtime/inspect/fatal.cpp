@@ -3,6 +3,7 @@
 #include "runtime/inspect/fatal.hpp"
 
 #include <sley/detail/lost_exception.hpp>
+#include <sley/log.hpp>
 
 #include "base/check.hpp"
 #include "base/print.hpp"
@@ -155,7 +156,7 @@ void report_lost(const std::exception_ptr& error, std::uint64_t goroutine,
   } catch (...) {
     line.text(": ").text(rt::name_of_type(abi::__cxa_current_exception_type(), storage));
   }
-  line.text("\n").flush(2);
+  log_line(line.text("\n").view());
 }
 
 }  // namespace sley::detail
