@@ -288,3 +288,26 @@ GO_TEST(handler_timeout, shutdown_waits_for_a_handler_past_its_time) {
   release.send();
   EXPECT_TRUE(web.server.shutdown());
 }
+
+GO_TEST(handler_timeout, a_websocket_has_no_limit) {
+  server_options options;
+  options.handler_timeout = 10ms;
+  const running_server web(
+      [](request& in, response& out) {
+        auto ws = sley::http::websocket::accept(in, out);
+        sley::this_goroutine::sleep_for(30ms);
+        EXPECT_FALSE(in.context().error());
+        EXPECT_FALSE(in.context().deadline());
+        const auto message = ws.read();
+        ASSERT_TRUE(message);
+        ws.write_text(message->data);
+      },
+      options);
+  const auto s = web.connect();
+  s.write_all(get("/",
+                  "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
+                  "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"));
+  EXPECT_EQ(status_of(read_head(s)), 101);
+  s.write_all(std::string_view("\x81\x82\0\0\0\0hi", 8));  // masked with zeros
+  EXPECT_EQ(sley_test::read_exactly(s, 4), "\x81\x02hi");
+}
