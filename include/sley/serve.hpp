@@ -9,6 +9,7 @@
 #include <sley/context.hpp>
 #include <sley/detail/accepting.hpp>
 #include <sley/detail/config.hpp>
+#include <sley/detail/spawn.hpp>
 #include <sley/go.hpp>
 #include <sley/mutex.hpp>
 #include <sley/net.hpp>
@@ -154,6 +155,33 @@ bool shake_hands(Stream& stream, time_span timeout) {
   return true;
 }
 
+template <class Listener, class Handler>
+net::serve_result serve_all(Listener& listener, const context& ctx, Handler& handler,
+                            const net::serve_options& options) {
+  using accepted = decltype(listener.accept());
+  struct closing {
+    Listener& what;
+    ~closing() {
+      std::error_code ignored;
+      what.close(ignored);
+    }
+  };
+  const auto work = [&](accepted& s, const context& with) {
+    if (!shake_hands(s, options.handshake_timeout)) return;
+    call_serving<accepted>(handler, s, with);
+  };
+  serving all(ctx, options);
+  std::error_code reason;
+  {
+    const closing at_end{listener};
+    listener.set_context(ctx);
+    reason = accept_each(listener, ctx, all.places(), [&](accepted s, place taken) {
+      all.start(std::move(s), std::move(taken), work);
+    });
+  }
+  return all.finish(reason);
+}
+
 }  // namespace sley::detail
 
 namespace sley::net {
@@ -174,35 +202,24 @@ namespace sley::net {
 //
 // Shortage of descriptors or memory ends nothing: accept() tries again after a while. An exception
 // that leaves a handler goes to options.on_error; the error of a stream that ends as described here
-// is none. Throws std::bad_alloc, when it has done all of the above, and no other exception. Any
-// goroutine or thread. From the loop in Go's http.Server.Serve, with Shutdown.
+// is none. Throws std::bad_alloc, when it has done all of the above, and std::logic_error at once
+// for a handler that is null. Any goroutine or thread. From the loop in Go's http.Server.Serve,
+// with Shutdown.
 template <class Listener, class Handler>
-  requires(!std::is_const_v<std::remove_reference_t<Listener>>) &&
-          detail::serves<Handler, decltype(std::declval<Listener&>().accept())>
 serve_result serve(Listener&& listener, const context& ctx, Handler handler,
                    const serve_options& options = {}) {
-  using accepted = decltype(listener.accept());
-  struct closing {
-    std::remove_reference_t<Listener>& what;
-    ~closing() {
-      std::error_code ignored;
-      what.close(ignored);
-    }
-  };
-  const auto work = [&](accepted& s, const context& with) {
-    if (!detail::shake_hands(s, options.handshake_timeout)) return;
-    detail::call_serving<accepted>(handler, s, with);
-  };
-  detail::serving all(ctx, options);
-  std::error_code reason;
-  {
-    const closing at_end{listener};
-    listener.set_context(ctx);
-    reason = detail::accept_each(listener, ctx, all.places(), [&](accepted s, detail::place taken) {
-      all.start(std::move(s), std::move(taken), work);
-    });
+  constexpr bool is_const = std::is_const_v<std::remove_reference_t<Listener>>;
+  constexpr bool takes_it = detail::serves<Handler, decltype(listener.accept())>;
+  static_assert(!is_const, "sley::net::serve: a const listener cannot be closed at the end");
+  static_assert(takes_it,
+                "sley::net::serve: the handler cannot be called with a stream of this listener and "
+                "a const sley::context&, nor with the stream alone");
+  if constexpr (is_const || !takes_it) {
+    return {};
+  } else {
+    detail::check_not_null<Handler>(handler);
+    return detail::serve_all(listener, ctx, handler, options);
   }
-  return all.finish(reason);
 }
 
 }  // namespace sley::net

@@ -11,6 +11,7 @@
 #include <atomic>
 #include <chrono>
 #include <exception>
+#include <functional>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -356,6 +357,15 @@ GO_TEST(serve, a_listener_of_nothing_ends_at_once) {
   tcp_listener none;
   const serve_result r = serve(none, context::background(), [](tcp_stream) {});
   EXPECT_EQ(r.reason, std::errc::bad_file_descriptor);
+}
+
+GO_TEST(serve, a_null_handler_is_refused) {
+  auto listener = tcp::listen();
+  const std::function<void(tcp_stream)> none;
+  void (*const null)(tcp_stream) = nullptr;
+  EXPECT_THROW(serve(listener, context::background(), none), std::logic_error);
+  EXPECT_THROW(serve(listener, context::background(), null), std::logic_error);
+  EXPECT_TRUE(listener.is_open());
 }
 
 GO_TEST(serve, the_context_of_a_handler_has_the_values) {

@@ -43,7 +43,9 @@ struct server_options {
   std::size_t header_bytes = 64 << 10;  // more of a request's head: 431
   std::size_t target_bytes = 8 << 10;   // a longer target: 414
   std::uint64_t body_bytes = 10 << 20;  // more: 413; body_reader::set_limit has the last word
-  std::size_t connections = 100'000;    // at once, at least 1; more wait
+  // At once, at least 1; more wait. A listener that waits for its next connection holds one of
+  // these places, so with several listeners there must be more places than listeners.
+  std::size_t connections = 100'000;
   // Deadlines. The longer ones may pass up to an eighth late: moving a timer costs more than it
   // brings. Zero and the largest duration of any unit: none. Negative: passed at once.
   time_span header_timeout = std::chrono::seconds(10);  // for a head to be complete
