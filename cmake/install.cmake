@@ -81,6 +81,12 @@ function(sley_install_pc part part_description packages)
     DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
 endfunction()
 
+# It takes the place of libsley, and of what sley.pc asks for.
+if(SLEY_TESTING)
+  configure_file(cmake/sley-testing.pc.in "${CMAKE_CURRENT_BINARY_DIR}/sley-testing.pc" @ONLY)
+  install(FILES "${CMAKE_CURRENT_BINARY_DIR}/sley-testing.pc"
+    DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+endif()
 if(SLEY_TLS)
   sley_install_pc(tls "TLS for sley" "libssl >= 3 libcrypto >= 3")
 endif()

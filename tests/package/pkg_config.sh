@@ -34,6 +34,12 @@ if built libsley.a; then
   link_and_run static --static
 fi
 
+# The simulation takes the place of sley.
+if [[ -e $prefix/$libdir/libsley-testing.a ]]; then
+  compile "$scratch/testing" sley-testing "" "$here/consumer/testing.cpp"
+  run_and_compare "$scratch/testing"
+fi
+
 # In a sley without shared libraries every link is a static one, also without --static.
 cmake -S "$here/../.." -B "$scratch/static" -G Ninja -DCMAKE_CXX_COMPILER="$cxx" \
   -DSLEY_BUILD_SHARED=OFF -DSLEY_TESTS=OFF >"$scratch/static.log" 2>&1 \

@@ -117,16 +117,16 @@ echo "ok: files without a sanitizer in a program with one"
 # The library of the simulation has the settings of the others, and one of its own.
 testing=$prefix/$libdir/libsley-testing.a
 if [[ -e $testing ]]; then
-  read -ra cflags < <(pkg-config --cflags sley)
+  read -ra cflags < <(pkg-config --cflags sley-testing)
   # testing_program FLAGS...
   testing_program() {
     "$cxx" -std=c++20 "${cflags[@]}" "$@" "$here/consumer/testing.cpp" "$testing" \
       -o "$scratch/program" >"$scratch/link.log" 2>&1
   }
-  testing_program -DSLEY_SIMULATION=1 || { cat "$scratch/link.log"; fail "sley-testing"; }
+  testing_program || { cat "$scratch/link.log"; fail "sley-testing"; }
   run_and_compare "$scratch/program"
-  ! testing_program || fail "sley-testing links without SLEY_SIMULATION"
+  ! testing_program -USLEY_SIMULATION || fail "sley-testing links without SLEY_SIMULATION"
   grep -q not_sley_testing "$scratch/link.log" || fail "sley-testing: no word of what it is"
-  ! testing_program -DSLEY_SIMULATION=1 -fsanitize=address || fail "sley-testing: address"
+  ! testing_program -fsanitize=address || fail "sley-testing: address"
   grep -q a_program_with_fsanitize_address "$scratch/link.log" || fail "sley-testing: no word"
 fi

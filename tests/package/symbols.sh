@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The libraries show names of sley and no other library's, and need what the README says. The headers
-# have nothing that is for the tests alone.
+# The libraries show names of sley and no other library's, need what the README says, and do not say
+# where they were built. The headers have nothing that is for the tests alone.
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
 install_moved
@@ -12,7 +12,7 @@ needs() {  # library, allowed names as a regular expression
   [[ -z $other ]] || fail "lib$1.so needs $other"
 }
 
-for name in sley sley-http sley-tls; do
+for name in sley sley-http sley-tls sley-testing; do
   if built lib$name.so; then
     foreign=$(nm -DC --defined-only "$prefix/$libdir/lib$name.so" \
       | grep -vE '^[0-9a-f]+ [TRBDVW] (sley::|(typeinfo|typeinfo name|vtable) for sley::)' || true)
@@ -23,8 +23,23 @@ for name in sley sley-http sley-tls; do
     foreign=$(nm -C --defined-only "$prefix/$libdir/lib$name.a" 2>/dev/null \
       | sed -nE 's/^[0-9a-f]+ [A-Zuvw] (.*)/\1/p' | grep -E '\bboost::|^(backtrace_|inflate|deflate)' || true)
     [[ -z $foreign ]] || fail "lib$name.a defines $foreign"
+    # Names that are no templates' and no inline functions', which every program may have as well. In
+    # a simulation the program's own sleeps take no time.
+    own='sley::|sley_|(typeinfo|typeinfo name|vtable|guard variable) for sley::'
+    [[ $name != sley-testing ]] || own+='|(clock_gettime|clock_nanosleep|nanosleep|sched_yield|u?sleep)$'
+    foreign=$(nm -C --defined-only "$prefix/$libdir/lib$name.a" 2>/dev/null \
+      | sed -nE 's/^[0-9a-f]+ [TDBRG] (.*)/\1/p' \
+      | grep -vE "^($own)" || true)
+    [[ -z $foreign ]] || fail "lib$name.a defines $foreign"
   fi
 done
+
+# Neither in messages nor in debug information, nor in the files of the packages.
+sources=$(cd "$here/../.." && pwd)
+tree=$(cd "$build" && pwd)
+said=$(grep -rlaF -e "$sources/" -e "$tree/" -e "$scratch/installed" "$prefix" || true)
+[[ -z $said ]] || fail "these say where they were built: $said"
+
 if built libsley.so; then
   needs sley 'libsley'
   [[ ! -e $prefix/$libdir/libsley-http.so ]] || needs sley-http 'libsley|libz'
