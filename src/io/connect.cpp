@@ -128,11 +128,23 @@ struct outcome {
   std::error_code error;
 };
 
+using outcomes_chan = chan<std::shared_ptr<outcome>>;
+
+// Null: there was none in the time that the first family has for itself.
+std::shared_ptr<outcome> next_outcome(const outcomes_chan& outcomes, bool is_second_started) {
+  if (is_second_started) return *outcomes.receive();
+  std::shared_ptr<outcome> first;
+  select(
+      on_receive(outcomes, [&first](std::optional<std::shared_ptr<outcome>> got) { first = *got; }),
+      on_timeout(fallback_delay));
+  return first;
+}
+
 // The preferred family begins, the other follows when that fails or takes long. The first that
 // succeeds ends the other.
 descriptor connect_racing(std::vector<endpoint> preferred, std::vector<endpoint> others,
                           const context& ctx, std::error_code& error) {
-  const chan<std::shared_ptr<outcome>> outcomes(2);
+  const outcomes_chan outcomes(2);
   const auto [race, end_race] = with_cancel(ctx);
   struct ending {
     cancel_function end;
@@ -153,14 +165,7 @@ descriptor connect_racing(std::vector<endpoint> preferred, std::vector<endpoint>
   std::error_code first;
   bool is_second_started = false;
   for (;;) {  // ends: each round starts the second family or takes one outcome off
-    std::shared_ptr<outcome> o;
-    if (is_second_started) {
-      o = *outcomes.receive();
-    } else {
-      select(on_receive(outcomes, [&o](std::optional<std::shared_ptr<outcome>> got) { o = *got; }),
-             on_timeout(fallback_delay));
-    }
-    if (o != nullptr) {
+    if (const auto o = next_outcome(outcomes, is_second_started); o != nullptr) {
       --running;
       if (!o->error) return std::move(o->connection);
       if (!first) first = o->error;
