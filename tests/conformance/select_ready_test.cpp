@@ -199,7 +199,7 @@ GO_TEST(select_ready, closing_a_deadline_and_a_context_end_it_with_none) {
   EXPECT_EQ(select(on_ready(nothing, readable)), 0U);
 }
 
-// Two selects of one object: what one of them does is no reason for the other to go on.
+// Both see the object ready.
 GO_TEST(select_ready, several_selects_wait_for_one_object) {
   const sley::os::pipe_ends p = sley::os::pipe();
   waiting a, b;

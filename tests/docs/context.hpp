@@ -84,6 +84,9 @@ void use(const std::string&);
 void use(const sley::net::tls_stream&);
 extern sley::net::tcp_stream stream;
 extern std::array<std::byte, 4096> buffer;
+extern sley::net::tcp_listener listener;
+extern sley::chan<void> stopping;
+void serve(sley::net::tcp_stream connection);
 extern sley::context ctx;
 
 // libpq's

@@ -118,7 +118,7 @@ GO_TEST(tls_context, nothing_is_done_once_it_has_ended) {
   EXPECT_EQ(read_exactly(p.server, 1), "z");
 }
 
-// What was taken is sent with what follows.
+// Bytes that were taken are sent before the next write's.
 GO_TEST(tls_context, ends_a_write_and_the_next_goes_on) {
   for (const bool is_bound : {false, true}) {
     const tls_pair p = connected_tls();
