@@ -79,7 +79,6 @@ void work();
 }  // namespace interoperation
 
 namespace network_and_files {
-extern sley::context ctx;
 void use(const std::string&);
 void use(const sley::net::tls_stream&);
 extern sley::net::tcp_stream stream;

@@ -204,6 +204,14 @@ CALLS(server_that_has_no_time, "http::server::server(handler h, server_options o
   const running_server server(answering("hello"), o);
   use(server.exchange(sley_test::get("/")));
 }
+CALLS(server_whose_handlers_have_no_time,
+      "http::server::server(handler h, server_options options)") {
+  http::server_options o;
+  o.handler_timeout = x.duration(10s);
+  const running_server server(answering("hello"), o);
+  const int status = sley_test::status_of(server.exchange(sley_test::get("/")));
+  EXPECT_TRUE(status == 200 || status == 503) << status;
+}
 CALLS(shutdown, "http::server::shutdown(time_point deadline)") {
   running_server server(answering("hello"));
   const sley::time_point deadline = x.time();

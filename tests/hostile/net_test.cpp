@@ -4,6 +4,7 @@
 
 #include <sley/net.hpp>
 #include <sley/os.hpp>
+#include <sley/serve.hpp>
 
 #include <cstdlib>
 #include <cstring>
@@ -571,4 +572,21 @@ CALLS(deadlines, "io_object::set_deadline(time_point when)",
   error.clear();
   std::byte byte;
   ended_by([&] { p.client.read_some({&byte, 1}, error); }, [&] { p.client.close(); });
+}
+
+// ---- servers ----
+
+CALLS(serve, "net::serve(Listener listener, context ctx, Handler handler, serve_options options)") {
+  net::serve_options o;
+  o.connections = x.pick<std::size_t>({2, 0, 1, SIZE_MAX, SIZE_MAX / 2});
+  o.grace = x.duration(1ms);
+  o.handshake_timeout = x.duration(1s);
+  o.name = x.text("peer");
+  auto listener = net::tcp_listener::listen("127.0.0.1:0");
+  const auto client = net::tcp_stream::connect(listener.local().to_string());
+  const auto [ctx, cancel] = sley::with_timeout(sley::context::background(), 2ms);
+  const net::serve_result end =
+      net::serve(listener, ctx, [](net::tcp_stream s) { s.write_all("hello"); }, o);
+  EXPECT_EQ(end.reason, sley::context_errc::deadline_exceeded);
+  EXPECT_LE(end.accepted, 1U);
 }
