@@ -459,7 +459,7 @@ def check_cited_tests(tree):
 
 
 def check_runtime_files_documented(tree):
-    maps = [d for d in ("ARCHITECTURE.md", "docs/go_map.md") if tree.exists(d)]
+    maps = [d for d in ("ARCHITECTURE.md", "docs/go_internals_map.md") if tree.exists(d)]
     if not maps:
         return
     text = "\n".join(tree.read(d) for d in maps)
