@@ -65,6 +65,7 @@ using error_code = std::error_code;
 using system_error = std::system_error;
 #else
 namespace lib = boost::asio;
+// The errors of the Asio at hand: Boost's, or with SLEY_ASIO_STANDALONE the standard's.
 using error_code = boost::system::error_code;
 using system_error = boost::system::system_error;
 #endif
@@ -79,9 +80,11 @@ error_code to_asio(const std::error_code& error);
 template <class S>
 class stream {
  public:
+  // What Asio asks of a stream.
   using executor_type = lib::io_context::executor_type;
   using lowest_layer_type = stream;
 
+  // Takes the stream, or the reference to it.
   explicit stream(S wrapped) : wrapped_(std::forward<S>(wrapped)) {}
 
   // Parks until something has come. The end of the stream is boost::asio::error::eof; without room
@@ -100,8 +103,10 @@ class stream {
   // Of an io_context that is never run: for the timers that some layers make and never wait for.
   executor_type get_executor() const noexcept;
 
+  // This one: Asio looks for nothing below.
   lowest_layer_type& lowest_layer() noexcept { return *this; }
   const lowest_layer_type& lowest_layer() const noexcept { return *this; }
+  // The stream of sley's.
   std::remove_reference_t<S>& wrapped() noexcept { return wrapped_; }
   const std::remove_reference_t<S>& wrapped() const noexcept { return wrapped_; }
 
@@ -125,9 +130,11 @@ void beast_close_socket(stream<S>& s);
 //   std::size_t n = socket.async_read_some(buffer, sley::asio::use_goroutine);
 //   int result = boost::asio::co_spawn(context, coroutine(), sley::asio::use_goroutine);
 struct use_goroutine_t {
-  error_code* error = nullptr;
+  error_code* error = nullptr;  // null: an error is thrown
+  // A token that sets this error instead of throwing it.
   use_goroutine_t operator[](error_code& to) const noexcept { return {&to}; }
 };
+// The token itself.
 inline constexpr use_goroutine_t use_goroutine;
 
 }  // namespace sley::asio
@@ -137,6 +144,7 @@ inline constexpr use_goroutine_t use_goroutine;
 // made with the executor, and only for these, Asio starts one thread.
 namespace sley {
 
+// What Asio asks of an executor: its context, and whether it may call functions itself.
 inline asio::lib::execution_context& query(const executor&,
                                            asio::lib::execution::context_t) noexcept {
   static auto* const context = new asio::lib::execution_context;

@@ -32,6 +32,7 @@
 
 namespace sley {
 
+// How much a buffered_reader reads at a time and keeps.
 struct buffered_reader_options {
   std::size_t buffer_bytes = 8192;  // read from the stream at a time, at least 16
   // The longest line, text up to a delimiter, or view of peek(). The buffer grows up to that.
@@ -42,6 +43,7 @@ struct buffered_reader_options {
 // in buffered(), and the same call can be made again, for example after a deadline.
 class SLEY_API buffered_reader {
  public:
+  // Reads nothing yet.
   template <byte_source Stream>
   explicit buffered_reader(Stream& stream, const buffered_reader_options& options = {})
       : stream_(const_cast<void*>(static_cast<const void*>(&stream))),

@@ -64,6 +64,7 @@ class SLEY_API io_object {
   void close();
   void close(std::error_code& error) noexcept;
 
+  // False before it is opened, and from the beginning of close() on.
   bool is_open() const noexcept { return descriptor_.is_open(); }
   // For options: it stays the object's, and does not block. -1 if it is not open.
   int native_handle() const noexcept { return descriptor_.native_handle(); }

@@ -18,6 +18,7 @@ namespace sley {
 // Thrown by a send on a closed channel and by closing a closed or nil channel (what Go panics on).
 class SLEY_API channel_closed : public std::logic_error {
  public:
+  // what() returns a copy of the text.
   explicit channel_closed(const char* what) : std::logic_error(what) {}
   ~channel_closed() override;
 };
@@ -94,6 +95,7 @@ class chan_handle {
     return c.ref_.core() == nullptr;
   }
 
+  // The channel itself, for select.
   const chan_ref& ref() const& noexcept { return ref_; }
   chan_ref&& ref() && noexcept { return std::move(ref_); }
 
@@ -395,6 +397,7 @@ class chan : public detail::receiving<T, detail::sending<T, detail::handle_of<T>
   // The nil channel: send and receive block for ever, close throws, a select case never fires.
   chan(std::nullptr_t) noexcept {}
 
+  // The same channel, for senders or receivers alone.
   operator send_chan<T>() const noexcept { return send_chan<T>(this->ref_); }
   operator recv_chan<T>() const noexcept { return recv_chan<T>(this->ref_); }
 };

@@ -45,6 +45,7 @@ namespace sley {
 // Why a context ended. They compare equal to std::errc::operation_canceled and timed_out.
 enum class context_errc { canceled = 1, deadline_exceeded };
 
+// For std::error_code.
 SLEY_API const std::error_category& context_category() noexcept;
 inline std::error_code make_error_code(context_errc e) noexcept {
   return {static_cast<int>(e), context_category()};
@@ -56,6 +57,7 @@ struct context_callback_node;
 struct context_access;
 }  // namespace detail
 
+// When work is not wanted any more, and what belongs to it. See the head of this file.
 class SLEY_API context {
  public:
   context() noexcept = default;  // the background
@@ -108,6 +110,7 @@ class SLEY_API cancel_function {
  public:
   cancel_function() noexcept = default;  // ends nothing
   explicit cancel_function(context ctx) noexcept : ctx_(std::move(ctx)) {}
+  // Ends it.
   void operator()() const noexcept;
 
  private:
@@ -117,7 +120,8 @@ class SLEY_API cancel_function {
 // The same, with what cause() shall be; null: no more than the error.
 class SLEY_API cancel_cause_function {
  public:
-  cancel_cause_function() noexcept = default;
+  cancel_cause_function() noexcept = default;  // ends nothing
+  // Of that context; calling it ends the context.
   explicit cancel_cause_function(context ctx) noexcept : ctx_(std::move(ctx)) {}
   void operator()(std::exception_ptr cause) const noexcept;
 

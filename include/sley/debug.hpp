@@ -15,7 +15,7 @@ namespace sley::debug {
 
 // A goroutine, at the moment at which it was looked at.
 struct goroutine_info {
-  std::uint64_t id;
+  std::uint64_t id;                   // this_goroutine::id()
   std::string name;                   // go_options::name
   std::string state;                  // "running", "runnable", "syscall", or what it waits for
   std::chrono::minutes waiting;       // how long it has waited, if it waits
@@ -43,9 +43,9 @@ SLEY_API void dump_goroutines(int fd);
 
 // Goroutines that do the same at the same place.
 struct goroutine_group {
-  std::size_t count;
-  std::string state;
-  std::vector<std::uintptr_t> stack;
+  std::size_t count;                  // how many there are
+  std::string state;                  // as goroutine_info::state
+  std::vector<std::uintptr_t> stack;  // as goroutine_info::stack
 };
 
 // As goroutines(), but goroutines in the same state with the same stack are taken together. Stacks
@@ -63,13 +63,15 @@ SLEY_API void dump_profile(int fd);
 // collector.
 SLEY_API std::vector<goroutine_info> leaks();
 
+// A figure with its name.
 struct metric {
+  // A counter only grows; a gauge is the value of this moment.
   enum class kind : std::uint8_t { counter, gauge };
 
   std::string_view name;  // as Prometheus has it: "sley_goroutines", "sley_steals_total"
-  std::string_view help;
-  kind what;
-  std::uint64_t value;
+  std::string_view help;  // one sentence
+  kind what;              // whether it only grows
+  std::uint64_t value;    // now
 };
 
 // The figures of runtime::read_stats(), with names. Any thread; never parks.

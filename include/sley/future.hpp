@@ -26,11 +26,13 @@ struct future_access;
 template <class R>
 class future_handle {
  public:
+  // Whether there is a result to wait for, or that was waited for and not taken.
   bool valid() const noexcept { return state_ != nullptr; }
 
   // All of these: std::future_error{no_state} if there is no result to wait for. They park a
   // goroutine and block a foreign thread.
 
+  // Returns when the result is there.
   void wait() const { checked().done.wait(); }
   // Given up when the context ends, with its error. The first form throws std::system_error, both
   // std::bad_alloc.

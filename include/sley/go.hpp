@@ -15,6 +15,7 @@
 
 namespace sley {
 
+// How a goroutine is started.
 struct go_options {
   std::string_view name = {};  // shown in dumps; the first 31 bytes are kept
   std::size_t stack_size = 0;  // bytes of address space for the stack; 0: the default reservation
@@ -38,6 +39,7 @@ SLEY_ALWAYS_INLINE void go(const go_options& options, F&& f, Args&&... args) {
   detail::spawn_call(&options, std::forward<F>(f), std::forward<Args>(args)...);
 }
 
+// How the main goroutine is started.
 struct run_options {
   bool on_this_thread = false;  // the main goroutine runs on the calling thread and is locked to it
 };
@@ -86,6 +88,7 @@ int run(const run_options& options, F&& f) {
   return status;
 }
 
+// The same without options.
 template <class F>
 int run(F&& f) {
   return run(run_options{}, std::forward<F>(f));

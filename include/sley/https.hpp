@@ -24,6 +24,7 @@
 
 namespace sley::http {
 
+// HTTP over TLS.
 inline connection_ptr make_connection(net::tls_stream stream) {
   return std::make_unique<detail::stream_connection<net::tls_stream, true>>(std::move(stream));
 }

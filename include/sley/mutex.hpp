@@ -38,6 +38,7 @@ class SLEY_API mutex {
   ~mutex() { check_unused(); }
 #endif
 
+  // Parks until it is free, and takes it.
   void lock() {
     std::uint32_t free = 0;
     if (!is_crowded_.load_relaxed() && state_.cas_acquire(free, locked, "MX-1")) {

@@ -54,6 +54,7 @@ class SLEY_API endpoint {
   std::string to_string() const;        // "127.0.0.1:80", "[::1]:80", a Unix path
 
   int family() const noexcept;  // AF_INET, AF_INET6, AF_UNIX; AF_UNSPEC of nothing
+  // As the system calls take it.
   const sockaddr* data() const noexcept { return reinterpret_cast<const sockaddr*>(address_); }
   unsigned size() const noexcept { return size_; }
 
@@ -171,6 +172,7 @@ class SLEY_API tcp_stream : public stream {
   // long as it takes, as at first. close() itself does not wait.
   void set_linger(time_span limit) const;
   void set_linger(time_span limit, std::error_code& error) const noexcept;
+  // The sizes of the system's buffers for this connection: SO_RCVBUF and SO_SNDBUF of socket(7).
   void set_read_buffer(int bytes) const;
   void set_read_buffer(int bytes, std::error_code& error) const noexcept;
   void set_write_buffer(int bytes) const;
@@ -180,6 +182,7 @@ class SLEY_API tcp_stream : public stream {
   friend class tcp_listener;
 };
 
+// A connection of a Unix socket.
 class SLEY_API unix_stream : public stream {
  public:
   using stream::stream;
@@ -198,10 +201,11 @@ class SLEY_API unix_stream : public stream {
   friend class unix_listener;
 };
 
+// How a listener listens.
 struct listen_options {
-  int backlog = 4096;  // the kernel's limit, net.core.somaxconn, may be lower
-  bool reuse_address = true;
-  bool reuse_port = false;  // several listeners share the port: SO_REUSEPORT of socket(7)
+  int backlog = 4096;         // the kernel's limit, net.core.somaxconn, may be lower
+  bool reuse_address = true;  // SO_REUSEADDR of socket(7): restart at once on the same port
+  bool reuse_port = false;    // several listeners share the port: SO_REUSEPORT of socket(7)
 };
 
 // What both listeners can do. accept() is what their deadline and their context end.
@@ -220,6 +224,7 @@ class SLEY_API listener : public io_object {
   bool accepts_tcp_ = false;
 };
 
+// Takes TCP connections.
 class SLEY_API tcp_listener : public listener {
  public:
   tcp_listener() noexcept = default;
@@ -247,6 +252,7 @@ class SLEY_API tcp_listener : public listener {
 class SLEY_API unix_listener : public listener {
  public:
   unix_listener() noexcept = default;
+  // At a path as endpoint::unix_path() takes it. Throws std::system_error.
   static unix_listener listen(std::string_view path, const listen_options& options = {});
   static unix_listener listen(std::string_view path, const listen_options& options,
                               std::error_code& error);
@@ -263,12 +269,14 @@ class SLEY_API unix_listener : public listener {
 // no datagram has come or gone.
 class SLEY_API datagram_socket : public io_object {
  public:
+  // Parks until a datagram has come, and says from where. Throws std::system_error.
   std::size_t receive_from(std::span<std::byte> buffer, endpoint& from) const;
   std::size_t receive_from(std::span<std::byte> buffer, endpoint& from,
                            std::error_code& error) const noexcept;
   std::size_t receive_from(std::span<std::byte> buffer, endpoint& from, const context& ctx) const;
   std::size_t receive_from(std::span<std::byte> buffer, endpoint& from, const context& ctx,
                            std::error_code& error) const noexcept;
+  // Parks until there is room for it. Throws std::system_error.
   std::size_t send_to(std::span<const std::byte> datagram, const endpoint& to) const;
   std::size_t send_to(std::span<const std::byte> datagram, const endpoint& to,
                       std::error_code& error) const noexcept;
@@ -324,6 +332,7 @@ class SLEY_API datagram_socket : public io_object {
       : io_object(std::move(descriptor)) {}
 };
 
+// A UDP socket.
 class SLEY_API udp_socket : public datagram_socket {
  public:
   udp_socket() noexcept = default;

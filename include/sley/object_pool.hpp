@@ -43,12 +43,15 @@ class SLEY_API pointer_pool {
 template <class T>
 class object_pool {
  public:
+  // What a handle does at its end.
   struct give_back {
-    object_pool* pool;
+    object_pool* pool;  // where the object goes
+    // Gives the object back, or deletes it if the pool is full.
     void operator()(T* object) const noexcept {
       if (!pool->idle_.give(object)) delete object;
     }
   };
+  // An object out of the pool.
   using handle = std::unique_ptr<T, give_back>;
 
   // New objects are T(), on the heap.

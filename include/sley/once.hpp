@@ -124,6 +124,7 @@ class once_value_state {
 template <class F>
 class once_function {
  public:
+  // As once_value().
   explicit once_function(F f)
       : state_(std::make_shared<detail::once_value_state<F>>(std::move(f))) {}
 

@@ -81,6 +81,7 @@ class SLEY_API file : public byte_stream {
 SLEY_API std::string read_file(std::string_view path);
 SLEY_API std::string read_file(std::string_view path, std::error_code& error);
 
+// How write_file() writes.
 struct write_options {
   unsigned mode = 0666;  // of a new file, less the process's umask
   // The file has its old content or the new one, whole, at every moment and whatever fails: the new
@@ -99,9 +100,10 @@ SLEY_API void write_file(std::string_view path, std::string_view content,
 SLEY_API void write_file(std::string_view path, std::string_view content,
                          const write_options& options, std::error_code& error);
 
+// How append() writes.
 struct append_options {
-  unsigned mode = 0666;
-  bool sync = false;
+  unsigned mode = 0666;  // of a new file, less the process's umask
+  bool sync = false;     // as write_options::sync
 };
 
 // Writes behind what is in the file, and makes it if there is none. What several callers append
@@ -114,8 +116,10 @@ SLEY_API void append(std::string_view path, std::string_view content, const appe
 // Two ends of a pipe: what is written to the second is read from the first. A writer whose reader
 // has gone gets std::errc::broken_pipe, and no signal. Throws std::system_error.
 struct pipe_ends {
-  file reader, writer;
+  file reader;  // the first
+  file writer;  // the second
 };
+// Makes a pipe.
 SLEY_API pipe_ends pipe();
 SLEY_API pipe_ends pipe(std::error_code& error) noexcept;
 
@@ -127,6 +131,7 @@ enum class poll_events : unsigned char {
   hang_up = 4,  // the other end is gone (POLLHUP); earlier bytes can still be read
   failure = 8,  // an error waits to be fetched, or the reader of a pipe is gone (POLLERR)
 };
+// The union, and the intersection.
 constexpr poll_events operator|(poll_events a, poll_events b) noexcept {
   return static_cast<poll_events>(static_cast<unsigned>(a) | static_cast<unsigned>(b));
 }
@@ -194,10 +199,12 @@ class redirect {
   static constexpr redirect pipe() noexcept {
     return {kind::pipe, -1};
   }  // to process::stdin_pipe()
+  // To a descriptor of this process, or to a file.
   static constexpr redirect to(int fd) noexcept { return {kind::descriptor, fd}; }
   static redirect to(const file& f) noexcept { return to(f.native_handle()); }
   static constexpr redirect to_output() noexcept { return {kind::output, -1}; }  // for errors only
 
+  // Whether it leads where this process's own stream does.
   constexpr bool is_inherited() const noexcept { return kind_ == kind::inherit; }
 
  private:
@@ -215,6 +222,7 @@ struct command {
   std::vector<std::string> arguments = {};  // without the program's name
   std::optional<std::vector<std::string>> environment = {};  // "NAME=value"; else this process's
   std::string directory = {};                                // to work in; this process's if empty
+  // The standard streams.
   redirect input = {};
   redirect output = {};
   redirect errors = {};
@@ -233,6 +241,7 @@ class SLEY_API exit_status {
   bool signaled() const noexcept;     // a signal has ended it
   int signal() const noexcept;        // then; else 0
   bool core_dumped() const noexcept;  // likewise
+  // It has exited, with 0.
   bool success() const noexcept { return exited() && code() == 0; }
   // "exit status 1", "signal 9", "signal 6 (core dumped)"; "unknown end" if another has its status
   std::string to_string() const;
@@ -301,17 +310,19 @@ class SLEY_API process {
   file stdin_, stdout_, stderr_;
 };
 
+// What run() gives to the process, and how long and how much it takes.
 struct run_limits {
   std::string_view input = {};            // what it can read, unless its input is redirected
   std::size_t output_bytes = 64UL << 20;  // of each stream; what is more is lost
   context ctx = {};                       // when it ends the process is killed; its error is ours
 };
 
+// What run() brings.
 struct run_result {
-  exit_status status;
+  exit_status status;  // how it has ended
   std::string output;  // what it wrote to its standard output and error, if those are inherited
-  std::string errors;
-  bool is_truncated = false;
+  std::string errors;  // what it wrote to its standard error
+  bool is_truncated = false;  // it wrote more than run_limits::output_bytes
 };
 
 // Starts a process, and parks until it has ended and its output is read to the end: until all have

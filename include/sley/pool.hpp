@@ -29,6 +29,7 @@
 
 namespace sley {
 
+// What a pool makes, and how much of it.
 template <class T>
 struct pool_options {
   // Makes another object, in the goroutine that wants it, with the context of its acquire(). May
@@ -126,6 +127,7 @@ class pool {
     }
     ~handle() { give_back(); }
 
+    // False of nothing. The object; only get() may be called of nothing, and is null then.
     explicit operator bool() const noexcept { return object_ != nullptr; }
     T* get() const noexcept { return object_ ? &object_->value : nullptr; }
     T& operator*() const noexcept { return object_->value; }

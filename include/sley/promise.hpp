@@ -65,7 +65,9 @@ class promise_base {
   promise_base(std::allocator_arg_t, const Allocator& allocator)
       : source_(std::allocate_shared<future_state<R>>(allocator)) {}
 
+  // The future that gets the result. Once.
   future<R> get_future() { return source_.get_future(); }
+  // The result is this exception.
   void set_exception(std::exception_ptr error) { source_.checked().set_error(std::move(error)); }
 
  protected:
@@ -104,6 +106,7 @@ class promise : public detail::promise_base<R> {
   void swap(promise& other) noexcept { detail::promise_base<R>::swap(other); }
 };
 
+// As std::promise of a reference.
 template <class R>
 class promise<R&> : public detail::promise_base<R&> {
  public:
@@ -112,6 +115,7 @@ class promise<R&> : public detail::promise_base<R&> {
   void swap(promise& other) noexcept { detail::promise_base<R&>::swap(other); }
 };
 
+// As std::promise of nothing.
 template <>
 class promise<void> : public detail::promise_base<void> {
  public:
@@ -120,6 +124,7 @@ class promise<void> : public detail::promise_base<void> {
   void swap(promise& other) noexcept { detail::promise_base<void>::swap(other); }
 };
 
+// As std::swap.
 template <class R>
 void swap(promise<R>& a, promise<R>& b) noexcept {
   a.swap(b);
@@ -158,6 +163,7 @@ class packaged_task<R(Args...)> {
     source_.checked();
     source_ = detail::future_source<R>(std::make_shared<detail::future_state<R>>());
   }
+  // As std::packaged_task's.
   void swap(packaged_task& other) noexcept {
     callable_.swap(other.callable_);
     source_.swap(other.source_);
@@ -186,11 +192,13 @@ class packaged_task<R(Args...)> {
   detail::future_source<R> source_;
 };
 
+// As std::swap.
 template <class Signature>
 void swap(packaged_task<Signature>& a, packaged_task<Signature>& b) noexcept {
   a.swap(b);
 }
 
+// The signature of a function, or of a function object with one call operator.
 template <class R, class... Args>
 packaged_task(R (*)(Args...)) -> packaged_task<R(Args...)>;
 template <class F>

@@ -18,6 +18,7 @@ namespace sley {
 // golang.org/x/time/rate.
 class SLEY_API rate_limiter {
  public:
+  // Of the clock by which tokens come.
   using time_point = std::chrono::steady_clock::time_point;
 
   // std::logic_error unless per_second >= 0 and burst >= 0.

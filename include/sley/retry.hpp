@@ -17,6 +17,7 @@
 
 namespace sley {
 
+// How often retry() tries, and how long it waits in between.
 struct retry_policy {
   // Calls in all, at least one. `unlimited`: until the context ends.
   static constexpr int unlimited = std::numeric_limits<int>::max();

@@ -60,6 +60,7 @@ class counting_semaphore {
   detail::semaphore_core core_;
 };
 
+// As std::binary_semaphore.
 using binary_semaphore = counting_semaphore<1>;
 
 // A number of units, of which each holder takes as many as it needs. Waiters are served in order: a

@@ -30,6 +30,7 @@
 
 namespace sley::net {
 
+// Limits and hooks of serve().
 struct serve_options {
   // At once, at least 1; further ones wait in the listener's queue (listen_options::backlog).
   std::size_t connections = 100'000;

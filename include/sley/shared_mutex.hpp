@@ -67,6 +67,7 @@ class SLEY_API shared_mutex {
   void lock_shared(const context& ctx, std::error_code& error);
   // Never parks. Fails if a writer has the lock or waits for it.
   bool try_lock_shared() noexcept;
+  // Park at most for d, or until t. std::bad_alloc without memory for a timer.
   template <class Rep, class Period>
   bool try_lock_shared_for(const std::chrono::duration<Rep, Period>& d) {
     return try_lock_shared() || lock_shared_slow(detail::deadline_in(d));

@@ -44,6 +44,7 @@
 
 namespace sley::testing {
 
+// How the next goroutine to run is chosen.
 enum class strategy : std::uint8_t {
   random,      // at each point any thread may go on
   priorities,  // each thread has one; at `depth` - 1 points the running one's becomes the lowest.
@@ -51,8 +52,9 @@ enum class strategy : std::uint8_t {
   exhaustive,  // all orders with at most `preemptions` changes away from a thread that could go on
 };
 
+// What went wrong.
 enum class failure : std::uint8_t {
-  none,
+  none,       // nothing
   check,      // testing::check
   exception,  // left the function, or a goroutine
   deadlock,   // all are asleep for ever
@@ -64,23 +66,24 @@ enum class failure : std::uint8_t {
   timeout,    // it computed, or slept in the kernel, for longer than `patience`
 };
 
+// Which orders are played, and how long one may take.
 struct options {
-  std::uint64_t schedules = 1000;  // at most
-  std::uint64_t seed = 1;          // of the first; the others count up
-  testing::strategy strategy = testing::strategy::random;
-  int procs = 4;                                  // Ps, 1 to 256
-  int depth = 3;                                  // strategy::priorities, 1 to 32
-  int preemptions = 2;                            // strategy::exhaustive, 0 to 255
-  std::uint64_t max_steps = 1'000'000;            // points in one schedule
-  time_span grace = std::chrono::seconds(1);      // of virtual time, for goroutines to end
+  std::uint64_t schedules = 1000;                          // at most
+  std::uint64_t seed = 1;                                  // of the first; the others count up
+  testing::strategy strategy = testing::strategy::random;  // which orders
+  int procs = 4;                                           // Ps, 1 to 256
+  int depth = 3;                                           // strategy::priorities, 1 to 32
+  int preemptions = 2;                                     // strategy::exhaustive, 0 to 255
+  std::uint64_t max_steps = 1'000'000;                     // points in one schedule
+  time_span grace = std::chrono::seconds(1);               // of virtual time, for goroutines to end
   time_span patience = std::chrono::seconds(60);  // of real time, for one schedule; at least 1 s
   bool every_atomic = false;  // points inside the library too: for tests of the library itself
 };
 
 // The first finding; the search ends with it.
 struct report {
-  failure kind = failure::none;
-  std::string seed;             // SLEY_SEED=... plays it again, and nothing else
+  failure kind = failure::none;  // none: all orders went well
+  std::string seed;              // SLEY_SEED=... plays it again, and nothing else
   std::string message;          // what the process said at its end, all goroutines' stacks included
   std::string schedule;         // which thread came by where, in order
   std::uint64_t schedules = 0;  // played
@@ -88,7 +91,9 @@ struct report {
   std::uint64_t hash = 0;       // of all that happened in the last one, in its order
   bool is_complete = false;     // strategy::exhaustive: there are no others
 
+  // Whether nothing was found.
   bool is_clean() const noexcept { return kind == failure::none; }
+  // All of it, for a person to read.
   SLEY_API std::string to_string() const;
 };
 

@@ -15,6 +15,7 @@
 
 namespace sley {
 
+// The clock of all timers and deadlines.
 using time_point = std::chrono::steady_clock::time_point;
 
 namespace detail {
@@ -153,8 +154,10 @@ inline recv_chan<time_point> after(time_span d) { return detail::timer_ref::once
 // std::invalid_argument if d <= 0. All else is as for timer. From Go's time.Ticker.
 class ticker {
  public:
+  // The first tick comes d from now.
   explicit ticker(time_span d) : ref_(positive(d), d.count()) {}
 
+  // Where the ticks come; it looks unbuffered, as a timer's.
   recv_chan<time_point> channel() const { return ref_.channel(); }
   // No tick can be received after it returns. Does not close the channel.
   void stop() { ref_.stop(); }

@@ -71,6 +71,7 @@ constexpr std::int64_t whole_nanoseconds(const std::chrono::duration<Rep, Period
 class time_span : public std::chrono::nanoseconds {
  public:
   constexpr time_span() noexcept : std::chrono::nanoseconds(0) {}
+  // From a duration of any unit and any type.
   template <class Rep, class Period>
   constexpr time_span(const std::chrono::duration<Rep, Period>& d)
       : std::chrono::nanoseconds(detail::whole_nanoseconds(d)) {}
@@ -84,6 +85,7 @@ class time_span : public std::chrono::nanoseconds {
 class instant : public std::chrono::steady_clock::time_point {
  public:
   constexpr instant() noexcept = default;
+  // From a time of any unit and any type.
   template <class Duration>
   constexpr instant(const std::chrono::time_point<std::chrono::steady_clock, Duration>& t)
       : time_point(std::chrono::nanoseconds(detail::whole_nanoseconds(t.time_since_epoch()))) {}

@@ -50,8 +50,10 @@ enum class tls_errc {
   refused_by_peer,      // the peer sent an alert: it refuses our certificate, the protocol, ...
   failed,               // anything else: not TLS, nothing in common, ...
 };
+// For comparing an error with a kind.
 SLEY_API std::error_condition make_error_condition(tls_errc kind) noexcept;
 
+// Versions of the protocol.
 enum class tls_version { tls_1_2, tls_1_3 };
 
 // Whether the peer must have a certificate, from an issuer we trust and, as a server, of its name.
@@ -68,11 +70,14 @@ enum class tls_verify {
 struct tls_options {
   // The own certificate, followed by those between it and the root, and its private key: PEM, in
   // files or in memory. A server needs them. Keys with a password are not read.
-  std::string certificate_file = {}, certificate_pem = {};
-  std::string key_file = {}, key_pem = {};
+  std::string certificate_file = {};
+  std::string certificate_pem = {};
+  std::string key_file = {};
+  std::string key_pem = {};
   // The issuers whose certificates are accepted: PEM. If neither is given, the issuers that the
   // system trusts (see SSL_CTX_set_default_verify_paths(3)).
-  std::string trusted_file = {}, trusted_pem = {};
+  std::string trusted_file = {};
+  std::string trusted_pem = {};
   tls_verify verify = tls_verify::by_role;
   // Protocols for the application in the order of preference: {"h2", "http/1.1"} (RFC 7301). If
   // both sides name some, and none is the same, there is no connection.
@@ -90,12 +95,14 @@ struct tls_options {
 // certificate.
 class SLEY_API tls_context {
  public:
+  // For one side. The forms without `error` throw.
   static tls_context client(const tls_options& options = {});
   static tls_context client(const tls_options& options, std::error_code& error);
   static tls_context server(const tls_options& options);
   static tls_context server(const tls_options& options, std::error_code& error);
 
   tls_context() noexcept = default;  // of nothing
+  // False of nothing.
   explicit operator bool() const noexcept { return configuration_ != nullptr; }
   // For settings that are not here; before the first connection only. Null of nothing.
   ssl_ctx_st* native_handle() const noexcept;
@@ -107,10 +114,15 @@ class SLEY_API tls_context {
   std::shared_ptr<tls::configuration> configuration_;
 };
 
+// A certificate in words.
 struct tls_certificate {
-  std::string subject, issuer;     // "C = DE, O = Example, CN = example.org"
+  // "C = DE, O = Example, CN = example.org"
+  std::string subject;
+  std::string issuer;
   std::vector<std::string> names;  // host names and addresses that it is for
-  std::chrono::system_clock::time_point not_before, not_after;
+  // When it is valid.
+  std::chrono::system_clock::time_point not_before;
+  std::chrono::system_clock::time_point not_after;
   std::string sha256;  // of the whole certificate, 64 hexadecimal digits
 };
 
@@ -252,6 +264,7 @@ class SLEY_API tls_listener {
   static tls_listener listen(std::string_view host_port, const tls_context& settings,
                              const listen_options& options, const context& ctx,
                              std::error_code& error);
+  // As tcp_listener's.
   tls_stream accept(const context& ctx = context::background()) const;
   tls_stream accept(std::error_code& error) const;
   tls_stream accept(const context& ctx, std::error_code& error) const;

@@ -31,7 +31,7 @@ class SLEY_API wait_group {
   // Adds n, which may be negative, to the counter; when it reaches zero, wakes all callers in
   // wait(). Never parks. A counter that would go below zero or over 2^31-1 throws std::logic_error.
   void add(std::int32_t n) { add(n, "sley::wait_group: negative counter"); }
-  void done() { add(-1); }
+  void done() { add(-1); }  // one has ended
 
   // Whether wait() would return at once.
   bool is_done() const noexcept { return count(state_.load_acquire("WT-1")) == 0; }

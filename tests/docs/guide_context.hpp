@@ -4,6 +4,7 @@
 #include <sley/buffered.hpp>
 #include <sley/debug.hpp>
 #include <sley/http.hpp>
+#include <sley/log.hpp>
 #include <sley/os.hpp>
 #include <sley/pool.hpp>
 #include <sley/serve.hpp>
@@ -25,6 +26,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <semaphore>
 #include <shared_mutex>
 #include <span>
 #include <stdexcept>

@@ -53,6 +53,7 @@ class SLEY_API request_body {
   request_body(F from, std::optional<std::uint64_t> length = std::nullopt)
       : what_(std::make_shared<const source>(std::move(from))), length_(length) {}
 
+  // Whether nothing is sent.
   bool empty() const noexcept { return what_.index() == 0; }
 
  private:
@@ -63,6 +64,7 @@ class SLEY_API request_body {
   std::optional<std::uint64_t> length_;  // of a source
 };
 
+// What a client asks.
 struct client_request {
   std::string method = "GET";  // not CONNECT
   std::string url;             // "http://host/path"
@@ -87,7 +89,9 @@ class SLEY_API client_response {
 
   int status() const noexcept;   // 200; 0 of nothing
   int version() const noexcept;  // 10 or 11
+  // The status is 200 to 299.
   bool is_ok() const noexcept { return status() >= 200 && status() <= 299; }
+  // The header, and the first value of a name in it; empty if there is none.
   const fields& headers() const noexcept;
   std::string_view header(std::string_view name) const noexcept { return headers().get(name); }
   const http::url& url() const noexcept;  // where it came from, behind redirects
@@ -98,6 +102,7 @@ class SLEY_API client_response {
 
   // As long as the response, and not of nothing. Its errors include the context's.
   body_reader& body() noexcept;
+  // As body_reader's.
   std::string read_all(std::size_t limit = SIZE_MAX) { return body().read_all(limit); }
   std::string read_all(std::size_t limit, std::error_code& error) {
     return body().read_all(limit, error);
@@ -115,6 +120,7 @@ class SLEY_API client_response {
 // request was given up and the client is gone: it must own what it uses.
 using connector = std::function<connection_ptr(const context&, const url&)>;
 
+// Limits and hooks of a client.
 struct client_options {
   std::size_t header_bytes = 64 << 10;  // more of an answer's head: errc::head_too_large
   std::uint64_t body_bytes = 64 << 20;  // more: errc::body_too_large; body_reader::set_limit
@@ -178,7 +184,7 @@ class SLEY_API client {
 
   // Closes the idle connections. Connections in use stay open.
   void close_idle();
-  std::size_t idle_connections() const;
+  std::size_t idle_connections() const;  // how many are kept now
 
  private:
   std::shared_ptr<detail::client_pool> pool_;

@@ -10,6 +10,7 @@
 
 namespace sley::http {
 
+// What compress() packs, and how well.
 struct compress_options {
   std::uint64_t least_bytes = 1024;  // what is known to be smaller is sent as it is
   int level = 5;                     // from 1, the fastest, to 9, the smallest

@@ -12,6 +12,7 @@
 
 namespace sley::http {
 
+// What is wrong with a message, or with a chain of redirects.
 enum class errc {
   malformed = 1,   // the peer does not speak HTTP, or breaks its rules
   incomplete,      // the peer ended the stream within a message
@@ -20,6 +21,7 @@ enum class errc {
   too_many_redirects,
 };
 
+// For std::error_code.
 SLEY_API const std::error_category& error_category() noexcept;
 SLEY_API std::error_code make_error_code(errc e) noexcept;
 
@@ -31,8 +33,10 @@ SLEY_API std::string_view reason_phrase(int status) noexcept;
 // handler has set of the header stays, but for what describes a body.
 class SLEY_API status_error : public std::runtime_error {
  public:
+  // With the phrase of the status, or with this text.
   explicit status_error(int status);
   status_error(int status, const std::string& text) : std::runtime_error(text), status_(status) {}
+  // Of the answer.
   int status() const noexcept { return status_; }
 
  private:

@@ -19,9 +19,10 @@ namespace sley::http {
 // are valid until the object is changed. A value: not for several threads at once.
 class SLEY_API fields {
  public:
+  // A name with its value.
   struct field {
-    std::string_view name;
-    std::string_view value;
+    std::string_view name;   // with the case that it was added with
+    std::string_view value;  // without white space around it
   };
 
   // Throws std::invalid_argument for a name that is no token and for a value with control
@@ -37,13 +38,15 @@ class SLEY_API fields {
 
   // The first value; empty if there is none.
   std::string_view get(std::string_view name) const noexcept;
-  std::optional<std::string_view> find(std::string_view name) const noexcept;
+  std::optional<std::string_view> find(std::string_view name) const noexcept;  // nullopt if so
+  // Whether there is one, and the values of all.
   bool contains(std::string_view name) const noexcept { return find(name).has_value(); }
   std::vector<std::string_view> all(std::string_view name) const;
   // Is the word among the values of that name, which are lists with commas? "Connection: a, close"
   // has the token "close". Without regard to case.
   bool has_token(std::string_view name, std::string_view token) const noexcept;
 
+  // How many there are; the one at a place; forgets all.
   std::size_t size() const noexcept { return entries_.size(); }
   bool empty() const noexcept { return entries_.empty(); }
   field operator[](std::size_t i) const noexcept {
@@ -58,10 +61,12 @@ class SLEY_API fields {
     if (entries_.capacity() > kept_entries) std::vector<entry>().swap(entries_);
   }
 
+  // A forward iterator over all of them, whose values are views.
   class iterator {
    public:
     using value_type = field;
     using difference_type = std::ptrdiff_t;
+    // At a place of an object; all else is as of any iterator.
     iterator() noexcept = default;
     iterator(const fields* of, std::size_t i) noexcept : of_(of), i_(i) {}
     field operator*() const noexcept { return (*of_)[i_]; }
@@ -80,6 +85,7 @@ class SLEY_API fields {
     const fields* of_ = nullptr;
     std::size_t i_ = 0;
   };
+  // for (const auto& [name, value] : fields)
   iterator begin() const noexcept { return {this, 0}; }
   iterator end() const noexcept { return {this, entries_.size()}; }
 

@@ -9,6 +9,7 @@
 
 namespace sley::http {
 
+// How file_server() serves.
 struct file_options {
   std::string index = "index.html";  // served for a folder; empty: folders are not found
   std::string cache_control = {};    // sent as Cache-Control if not empty

@@ -38,6 +38,7 @@ class SLEY_API request {
   const parameters& query_parameters() const;                       // decoded at the first call
   int version() const noexcept { return version_; }                 // 10 or 11
 
+  // All of the header.
   const fields& headers() const noexcept { return headers_; }
   // The first value of that name; empty if there is none.
   std::string_view header(std::string_view name) const noexcept { return headers_.get(name); }
@@ -59,6 +60,7 @@ class SLEY_API request {
   // from it, as by with_value().
   void set_context(sley::context ctx);
 
+  // The peer of the connection, and whether it is TLS.
   net::endpoint remote() const { return connection_->remote(); }
   bool is_encrypted() const noexcept { return connection_->is_encrypted(); }
 

@@ -35,6 +35,7 @@ class SLEY_API response {
   response& operator=(const response&) = delete;
   ~response();
 
+  // Of the answer.
   int status() const noexcept { return status_; }
   void set_status(int status);  // 200 at first; 200 to 999, else std::invalid_argument
   // Date, Content-Length, Transfer-Encoding and Connection are seen to if they are not set;
@@ -63,7 +64,7 @@ class SLEY_API response {
   // describes the message, as Content-Type, Host or Authorization.
   fields& trailers() noexcept { return trailers_; }
 
-  bool is_head_sent() const noexcept { return is_head_sent_; }
+  bool is_head_sent() const noexcept { return is_head_sent_; }       // it can't be changed any more
   std::uint64_t body_bytes() const noexcept { return body_bytes_; }  // given to write() so far
   // What the connection has taken of the body as it is sent: packed, without the sizes of chunks.
   std::uint64_t sent_bytes() const noexcept { return sent_bytes_; }

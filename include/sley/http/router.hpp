@@ -11,6 +11,7 @@
 
 namespace sley::http {
 
+// Answers a request.
 using handler = std::function<void(request&, response&)>;
 // Takes what comes next and returns what comes before it:
 //   [](handler next) { return [next](request& in, response& out) { ...; next(in, out); }; }
@@ -38,6 +39,7 @@ class SLEY_API router {
  public:
   router();
 
+  // The handler for requests of that method whose path matches; erase() is for DELETE.
   void get(std::string_view pattern, handler h) { handle("GET", pattern, std::move(h)); }
   void post(std::string_view pattern, handler h) { handle("POST", pattern, std::move(h)); }
   void put(std::string_view pattern, handler h) { handle("PUT", pattern, std::move(h)); }
@@ -50,6 +52,7 @@ class SLEY_API router {
   // first.
   void use(const middleware& m);
 
+  // Has the handler that matches answer.
   void operator()(request& in, response& out) const;
 
  private:

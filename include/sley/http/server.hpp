@@ -21,11 +21,11 @@ namespace sley::http {
 
 // What became of a request. The views are valid during the call.
 struct access_record {
-  net::endpoint remote;
-  std::string_view method;  // empty if the request was not understood
-  std::string_view target;
-  int version;  // 10 or 11; 0 if the request was not understood
-  int status;
+  net::endpoint remote;      // the peer
+  std::string_view method;   // empty if the request was not understood
+  std::string_view target;   // as it was sent
+  int version;               // 10 or 11; 0 if the request was not understood
+  int status;                // of the answer
   std::uint64_t body_bytes;  // of the response, as they were sent: packed, without chunks' sizes
   std::chrono::nanoseconds duration;  // from the request's last header byte to the answer's end
   // Empty if the connection took all of the answer. Else why it was cut: the error of writing,
@@ -39,6 +39,7 @@ struct access_record {
 // A request that was not understood has "-" between the quotes.
 SLEY_API std::string to_line(const access_record& r);
 
+// Limits and hooks of a server.
 struct server_options {
   std::size_t header_bytes = 64 << 10;  // more of a request's head: 431
   std::size_t target_bytes = 8 << 10;   // a longer target: 414
@@ -88,6 +89,7 @@ class server_state;
 // thread at any time; the handler is called by many at once.
 class SLEY_API server {
  public:
+  // Serves nothing yet. A router is a handler.
   explicit server(handler h, server_options options = {});
   server(const server&) = delete;
   server& operator=(const server&) = delete;
@@ -112,6 +114,7 @@ class SLEY_API server {
   // Closes everything at once; handlers that run get errors from their connection.
   void close();
 
+  // How many connections there are now.
   std::size_t open_connections() const;
 
  private:

@@ -24,17 +24,18 @@ SLEY_API std::string percent_encode(std::string_view text);
 // The parameters of a query or of a form: "a=1&b=x+y". Names are compared exactly.
 class SLEY_API parameters {
  public:
-  using value_type = std::pair<std::string, std::string>;
+  using value_type = std::pair<std::string, std::string>;  // name and value
 
   // Parts that can't be decoded are left out.
   static parameters parse(std::string_view text);
 
   std::string_view get(std::string_view name) const noexcept;  // the first; empty if there is none
-  bool contains(std::string_view name) const noexcept;
-  std::vector<std::string_view> all(std::string_view name) const;
-  void add(std::string_view name, std::string_view value);
-  std::string to_string() const;  // encoded
+  bool contains(std::string_view name) const noexcept;         // whether there is one
+  std::vector<std::string_view> all(std::string_view name) const;  // the values of all
+  void add(std::string_view name, std::string_view value);         // one more
+  std::string to_string() const;                                   // encoded
 
+  // All of them, in their order.
   std::size_t size() const noexcept { return pairs_.size(); }
   bool empty() const noexcept { return pairs_.empty(); }
   auto begin() const noexcept { return pairs_.begin(); }
@@ -56,13 +57,13 @@ struct SLEY_API url {
 
   // Throws std::invalid_argument that names the text.
   static url parse(std::string_view text);
-  static std::optional<url> try_parse(std::string_view text);
+  static std::optional<url> try_parse(std::string_view text);  // nullopt instead
   // What a reference means on a page of this URL: "/path", "../other", "?query", "//host/",
   // "http://host/" (RFC 3986, 5.2). nullopt if it is none.
   std::optional<url> resolve(std::string_view reference) const;
   std::string host_port() const;    // to connect to: "host:80", "[::1]:80"
   std::string host_header() const;  // without the scheme's own port, and without a zone
-  std::string to_string() const;
+  std::string to_string() const;    // all of it
 };
 
 }  // namespace sley::http

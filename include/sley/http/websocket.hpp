@@ -17,6 +17,7 @@
 
 namespace sley::http {
 
+// What is taken from a peer.
 struct websocket_options {
   std::size_t message_bytes = 16 << 20;  // a longer message closes with 1009
   // Which pages may connect, by their Origin: by default pages of the same host only, and clients
@@ -34,9 +35,10 @@ class websocket_state;
 // destroyed.
 class SLEY_API websocket {
  public:
+  // What the peer has sent.
   struct message {
-    bool is_text = false;
-    std::string data;  // valid UTF-8 if it is text
+    bool is_text = false;  // else binary
+    std::string data;      // valid UTF-8 if it is text
   };
 
   // Takes over the connection of this request, answering 101; the response is of no more use then.
@@ -49,7 +51,9 @@ class SLEY_API websocket {
   std::optional<message> read();
   std::optional<message> read(std::error_code& error);
 
-  void write_text(std::string_view text);  // UTF-8, which is not checked
+  // Sends a message. Text is UTF-8, which is not checked. Parks while the peer takes nothing. The
+  // forms without `error` throw std::system_error.
+  void write_text(std::string_view text);
   void write_text(std::string_view text, std::error_code& error);
   void write_binary(std::span<const std::byte> bytes);
   void write_binary(std::span<const std::byte> bytes, std::error_code& error);
