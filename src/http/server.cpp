@@ -36,7 +36,7 @@ void server_state::serve(Listener& listener) {
   const finally forget([&] { remove(listener); });
   const std::error_code error = sley::detail::accept_each(
       listener, stopping_, places_, [this](auto stream, sley::detail::place taken) {
-        start(std::move(stream), std::move(taken));
+        this->start(std::move(stream), std::move(taken));
       });
   if (error != std::errc::operation_canceled) throw std::system_error(error, "sley: accept");
 }
