@@ -10,6 +10,7 @@
 #include "http/text.hpp"
 
 #include <sley/chan.hpp>
+#include <sley/http/error.hpp>
 #include <sley/time.hpp>
 
 #include <algorithm>
