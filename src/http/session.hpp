@@ -100,7 +100,7 @@ class session final : private body_reader {
   bool is_late();
   bool is_time_over();
   void time_out();
-  void answer_for_handler();
+  void answer_for_handler() noexcept;
   void end_timed_out_answer();
   std::string plain_answer(int status, std::string& head) const;
 

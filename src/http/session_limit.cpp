@@ -14,6 +14,7 @@
 #include <sley/time.hpp>
 
 #include <algorithm>
+#include <exception>
 #include <mutex>
 #include <string>
 #include <utility>
@@ -62,19 +63,24 @@ void session::time_out() {
   answer_for_handler();
 }
 
-// Requires answer_lock_.
-void session::answer_for_handler() {
+// Requires answer_lock_. Without memory for the answer, or if a connection of the program throws,
+// there is none, and the connection ends.
+void session::answer_for_handler() noexcept {
   if (has_begun_ || is_timed_out_) return;
   is_timed_out_ = true;
-  std::string head;
-  std::string text = plain_answer(503, head);
-  if (builder_.get().method() == "HEAD") text.clear();
-  iovec pieces[] = {{head.data(), head.size()}, {text.data(), text.size()}};
   std::error_code error;
-  const std::size_t sent =
-      write_in_time(connection_, write_deadline_, options_.write_timeout, pieces, error);
+  try {
+    std::string head;
+    std::string text = plain_answer(503, head);
+    if (builder_.get().method() == "HEAD") text.clear();
+    iovec pieces[] = {{head.data(), head.size()}, {text.data(), text.size()}};
+    const std::size_t sent =
+        write_in_time(connection_, write_deadline_, options_.write_timeout, pieces, error);
+    sent_instead_ = sent - std::min(sent, head.size());
+  } catch (const std::exception&) {
+    error = std::make_error_code(std::errc::io_error);
+  }
   if (error) write_error_ = error;
-  sent_instead_ = sent - std::min(sent, head.size());
 }
 
 // In place of what the handler has left. The rest of its request is not wanted.
