@@ -22,8 +22,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 LABEL = re.compile(r'"([A-Z]{2}-\d+)"')
-# The first line of a function; control flow looks alike.
-FUNCTION = re.compile(r"^ {0,6}(?:[\w:<>&*,\[\]~]+ )*[&*]?(?:\w+::)*(\w+)\((?!.*;\s*(?://.*)?$)")
+# The first line of a function; control flow and calls look alike.
+FUNCTION = re.compile(r"^ {0,6}(?!throw |return )(?:[\w:<>&*,\[\]~]+ )*[&*]?(?:\w+::)*(\w+)\((?!.*;\s*(?://.*)?$)")
 NO_FUNCTION = {"if", "while", "for", "switch", "return", "catch", "sizeof", "defined"}
 NOT_SEEN = "Not distinguishable"
 OTHER_NAMES = "Under other names"

@@ -3,6 +3,8 @@
 
 #include "runtime/state/wait_reason.hpp"
 
+#include <cstdint>
+
 namespace sley::rt {
 
 struct goroutine;
