@@ -1,4 +1,3 @@
-
 #include "runtime/inspect/last_words.hpp"
 
 #include "platform/fault.hpp"
