@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <new>
+#include <string_view>
 
 namespace sley::rt {
 
@@ -54,13 +55,16 @@ struct snapshot::request : world_request {
 
   void look_at(goroutine& which) noexcept {
     machine* thread = thread_of(which);
-    const goroutine_view view(which, thread);  // first: the signal wakes a thread that sleeps
+    const std::string_view state = state_of(which, thread);  // before a signal wakes its thread
     trace.size = 0;
     if (thread == nullptr) {
       look_at_waiting(&which, trace);
     } else if (!may_be_asked(thread) || !ask_thread(thread, trace)) {
       trace.size = 0;
     }
+    // After the thread has answered: it has written the rest before.
+    goroutine_view view(which, thread);
+    view.state = state;
     result.add(view, trace.view());
   }
 

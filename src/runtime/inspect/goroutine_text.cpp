@@ -36,6 +36,8 @@ bool is_in_call(const machine& thread) noexcept {
   return thread.border.is_outside() && platform::is_thread_asleep(thread.thread_id.load_relaxed());
 }
 
+}  // namespace
+
 std::string_view state_of(const goroutine& g, const machine* thread) noexcept {
   const parts::status status = g.status.get();
   if (status == parts::status::waiting) return peek(g.reason);
@@ -44,6 +46,8 @@ std::string_view state_of(const goroutine& g, const machine* thread) noexcept {
   }
   return parts::name_of(status);
 }
+
+namespace {
 
 bool is_locked_to(const machine* m) noexcept {
   return m != nullptr && peek(m->locks) > (peek(m->has_left_call) ? 1U : 0U);

@@ -20,6 +20,10 @@ machine* runner_of(const goroutine& g) noexcept;
 // The same, or the machine that the goroutine is bound to.
 machine* thread_of(const goroutine& g) noexcept;
 
+// As in dumps: a status, or what it waits for, or `syscall` if its thread sleeps in a call. Text
+// that is never freed.
+std::string_view state_of(const goroutine& g, const machine* thread) noexcept;
+
 // All facts about a goroutine except its stack.
 struct goroutine_view {
   goroutine_view(const goroutine& g, const machine* thread) noexcept;
