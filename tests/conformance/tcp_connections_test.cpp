@@ -1,6 +1,7 @@
 // TCP listeners and connecting. The rows of Go's tests stand beside the tests.
 #include "support/connections.hpp"
 #include "support/harness.hpp"
+#include "support/known_types.hpp"
 
 #include <sley/net.hpp>
 
@@ -94,6 +95,7 @@ GO_TEST(tcp, accept_survives_a_shortage_of_descriptors) {
   const tcp_stream client = tcp_stream::connect(listener.local().to_string());
   rlimit before = {};
   ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  sley_test::let_sanitizers_know_pauses();
   const int next = ::dup(client.native_handle());
   ::close(next);
   const rlimit none_left = {static_cast<rlim_t>(next), before.rlim_max};

@@ -2,6 +2,7 @@
 #include "support/child.hpp"
 #include "support/connections.hpp"
 #include "support/harness.hpp"
+#include "support/known_types.hpp"
 #include "support/memory.hpp"
 #include "support/refuse.hpp"
 
@@ -115,6 +116,7 @@ int make_all(std::error_code& error) {
 
 GO_TEST(descriptors, that_run_out_are_an_error_wherever_it_is_and_none_is_lost) {
   EXPECT_EQ(std::error_code(EMFILE, std::system_category()), std::errc::too_many_files_open);
+  sley_test::let_sanitizers_know_pauses();
   std::error_code error;
   const int all = make_all(error);
   ASSERT_FALSE(error) << error.message();
