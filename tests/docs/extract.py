@@ -14,25 +14,14 @@ import os
 import re
 import sys
 
-FENCE = re.compile(r"^```(\w*)\s*$")
-INCLUDE = re.compile(r"^#include\b.*$", re.M)
+from fences import INCLUDE, fences
+
 FUNCTION = re.compile(r"[\w:<>&*, ]+ \w+\(.*\) *\{$|TEST\(")
 
 
 def blocks(path):
     """(line, text) of each block of C++; the line is that of its first one."""
-    start, language, lines = 0, None, []
-    with open(path, encoding="utf-8") as document:
-        for number, line in enumerate(document, 1):
-            fence = FENCE.match(line)
-            if language is None and fence:
-                start, language, lines = number + 1, fence[1], []
-            elif fence:
-                if language == "cpp":
-                    yield start, "".join(lines)
-                language = None
-            elif language is not None:
-                lines.append(line)
+    return ((line, text) for line, language, text in fences(path) if language == "cpp")
 
 
 def stem(path):

@@ -15,25 +15,10 @@ import signal
 import subprocess
 import sys
 
+from fences import INCLUDE, fences
+
 LIMIT_S = 60
-FENCE = re.compile(r"^```(\w*)\s*$")
-INCLUDE = re.compile(r"^#include\b.*$", re.M)
 ABORTED = "Aborted\n"
-
-
-def fences(page):
-    """(line, language, text) of each block of the page; the line is that of its first one."""
-    start, language, lines = 0, None, []
-    with open(page, encoding="utf-8") as document:
-        for number, line in enumerate(document, 1):
-            fence = FENCE.match(line)
-            if language is None and fence:
-                start, language, lines = number + 1, fence[1], []
-            elif fence:
-                yield start, language, "".join(lines)
-                language = None
-            elif language is not None:
-                lines.append(line)
 
 
 def programs(page):

@@ -16,7 +16,8 @@ import sys
 import threading
 import time
 
-from running import LIMIT_S, Running, expect, reset
+from echo_clients import reset
+from running import LIMIT_S, Running, expect
 
 KEPT_OPEN = 50  # bad clients that stay while others come
 MAX_THREADS = 32

@@ -11,7 +11,8 @@ import struct
 import sys
 import urllib.request
 
-from running import LIMIT_S, Running, expect, reset
+from echo_clients import reset
+from running import LIMIT_S, Running, expect
 
 
 class Visitor:

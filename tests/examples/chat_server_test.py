@@ -7,7 +7,8 @@ usage: chat_server_test.py PROGRAM
 import socket
 import sys
 
-from running import Running, expect, reset
+from echo_clients import reset
+from running import Running, expect
 
 
 class Client:

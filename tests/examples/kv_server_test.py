@@ -7,7 +7,8 @@ import socket
 import sys
 import threading
 
-from running import Running, expect, reset
+from echo_clients import reset
+from running import Running, expect
 
 
 def command(*words):

@@ -2,7 +2,6 @@
 import re
 import signal
 import socket
-import struct
 import subprocess
 import sys
 import threading
@@ -62,9 +61,3 @@ class Running:
             self.process.kill()
             sys.exit(f"{self.process.args} does not end by {self.end_by!r}\n{self.errors}")
         expect(f"status\n{self.errors}", self.process.returncode, 0)
-
-
-def reset(connection):
-    """Ends a connection so that the other side sees an error and no end."""
-    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-    connection.close()
