@@ -372,7 +372,7 @@ CONSTANT = re.compile(r"^(?:  static |inline )?constexpr (?:std::)?u?(?:int\d*_t
 # Where the library's own settings are, and what has a number for another reason.
 TUNED = ("src/runtime/", "src/sync/", "src/parts/stack_pool.hpp")
 NOT_TUNED = {"main_goroutine_id", "max_name", "most_frames", "quit_status", "ms", "line", "alignment",
-             "sequence_shift", "red_zone", "below_the_frame", "frames_of_a_look", "shown_of_each",
+             "sequence_shift", "red_zone", "below_the_frame", "shown_of_each",
              "most_groups", "arriving", "parked", "claimed", "timed_out", "live", "closing", "few"}
 
 

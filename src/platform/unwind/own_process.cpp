@@ -1,0 +1,147 @@
+#include "platform/unwind/own_process.hpp"
+
+#include "platform/system_call.hpp"
+
+#include <link.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+
+namespace {
+
+// struct dl_find_object of glibc 2.35's <dlfcn.h>, on x86-64.
+struct found_object {
+  unsigned long long flags;
+  void* begin;
+  void* end;
+  link_map* map;
+  void* header;  // its .eh_frame_hdr, or null
+  unsigned long long reserved[7];
+};
+
+}  // namespace
+
+// Under a name of its own, because <dlfcn.h> declares it where glibc has it, and not as weak.
+extern "C" [[gnu::weak]] int sley_dl_find_object(void* address, void* found) asm("_dl_find_object");
+
+namespace sley::platform {
+
+// ---- tables ----
+
+namespace {
+
+frame_tables tables_in(std::uint64_t begin, std::uint64_t end, std::uint64_t header) noexcept {
+  return {{reinterpret_cast<const std::byte*>(begin), end - begin, begin}, header};
+}
+
+struct search {
+  std::uint64_t address;
+  frame_tables* tables;
+};
+
+// Is it this object? Then the loader's list ends here.
+int look_at_object(dl_phdr_info* object, std::size_t, void* arg) noexcept {
+  const auto* s = static_cast<const search*>(arg);
+  std::uint64_t begin = UINT64_MAX;
+  std::uint64_t end = 0;
+  std::uint64_t header = 0;
+  for (const ElfW(Phdr) & part : std::span(object->dlpi_phdr, object->dlpi_phnum)) {
+    const std::uint64_t from = object->dlpi_addr + part.p_vaddr;
+    if (part.p_type == PT_GNU_EH_FRAME) header = from;
+    if (part.p_type != PT_LOAD) continue;
+    begin = std::min(begin, from);
+    end = std::max(end, from + part.p_memsz);
+  }
+  if (s->address < begin || s->address >= end) return 0;
+  if (header != 0) *s->tables = tables_in(begin, end, header);
+  return 1;
+}
+
+}  // namespace
+
+bool find_own_tables_by_list(std::uint64_t address, frame_tables& tables) noexcept {
+  tables = {};
+  search s{address, &tables};
+  dl_iterate_phdr(&look_at_object, &s);
+  return tables.header != 0;
+}
+
+bool finds_own_tables_without_lock() noexcept { return &sley_dl_find_object != nullptr; }
+
+bool find_own_tables(std::uint64_t address, frame_tables& tables) noexcept {
+  if (!finds_own_tables_without_lock()) return find_own_tables_by_list(address, tables);
+  found_object found;
+  if (sley_dl_find_object(reinterpret_cast<void*>(address), &found) != 0) return false;
+  if (found.header == nullptr) return false;
+  tables = tables_in(reinterpret_cast<std::uint64_t>(found.begin),
+                     reinterpret_cast<std::uint64_t>(found.end),
+                     reinterpret_cast<std::uint64_t>(found.header));
+  return true;
+}
+
+// ---- memory ----
+
+namespace {
+
+// Sanitizers do not see it: a stack may have marks of frames that are gone.
+std::uint64_t load_word(std::uint64_t address) noexcept {
+  std::uint64_t word;
+  asm volatile("movq (%1), %0" : "=r"(word) : "r"(address) : "memory");
+  return word;
+}
+
+bool read_by_kernel(std::uint64_t address, void* to, std::size_t size) noexcept {
+  const iovec here{to, size};
+  const iovec there{reinterpret_cast<void*>(address), size};
+  const long n = raw_system_call(SYS_process_vm_readv, getpid(), reinterpret_cast<long>(&here), 1,
+                                 reinterpret_cast<long>(&there), 1, 0);
+  return n == static_cast<long>(size);
+}
+
+bool read_own(const void* arg, std::uint64_t address, void* to, std::size_t size) noexcept {
+  const auto* stack = static_cast<const own_stack*>(arg);
+  const bool is_inside = address >= stack->low && address < stack->end &&
+                         stack->end - address >= sizeof(std::uint64_t);
+  if (!is_inside) return read_by_kernel(address, to, size);
+  const std::uint64_t word = load_word(address);
+  std::memcpy(to, &word, size);  // the CPU is little-endian
+  return true;
+}
+
+}  // namespace
+
+stack_memory own_stack::memory() const noexcept { return {&read_own, this}; }
+
+// ---- walks ----
+
+frame_registers registers_of(const context& saved) noexcept {
+  frame_registers r;
+  r.set(column_rsp, reinterpret_cast<std::uint64_t>(saved.stack_pointer));
+  r.set(column_rbp, reinterpret_cast<std::uint64_t>(saved.frame_pointer));
+  r.set(column_rip, reinterpret_cast<std::uint64_t>(saved.resume_at));
+  r.is_interrupted = true;  // also at the start of a goroutine, whose address begins a function
+  return r;
+}
+
+bool stack_walk::next() noexcept {
+  frame_tables tables;
+  return find_own_tables(frame_.pc() - (frame_.is_interrupted ? 0 : 1), tables) &&
+         step(tables, memory_, frame_) == step_result::done;
+}
+
+std::size_t collect_frames(stack_walk walk, std::span<std::uintptr_t> frames) noexcept {
+  std::size_t count = 0;
+  do {
+    if (count == frames.size()) break;
+    frames[count++] = walk.return_address();
+  } while (walk.next());
+  return count;
+}
+
+}  // namespace sley::platform

@@ -1,0 +1,86 @@
+// Unwinding stacks of this process.
+#pragma once
+
+#include "platform/context.hpp"
+#include "platform/unwind/description.hpp"
+#include "platform/unwind/frame.hpp"
+#include "platform/unwind/step.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace sley::platform {
+
+// Finds the tables of the program or library that has the address in its memory. False: none has
+// it, as for code that the program has generated. The answer is never out of date.
+bool find_own_tables(std::uint64_t address, frame_tables& tables) noexcept;
+
+// The same by dl_iterate_phdr(3), which takes a lock of libc.
+bool find_own_tables_by_list(std::uint64_t address, frame_tables& tables) noexcept;
+
+// Does find_own_tables take no lock? With glibc 2.35 and later it asks _dl_find_object, which has
+// none, and which a signal handler may call. With glibc 2.34 it takes libc's lock for the list of
+// loaded objects. A list that is kept here, and read again when the loader's counts have changed,
+// would be out of date between the unloading of an object and the next reading, and another object
+// may be in its place by then.
+bool finds_own_tables_without_lock() noexcept;
+
+// Memory that stays readable while a stack is looked at, such as the stack of a goroutine that
+// waits. Its words are loaded directly. All other addresses are read by the kernel, which reports
+// an address that can't be read.
+struct own_stack {
+  std::uintptr_t low = 0;
+  std::uintptr_t end = 0;
+
+  // Valid while this object lives.
+  stack_memory memory() const noexcept;
+};
+
+// The registers of a context: where it goes on.
+frame_registers registers_of(const context& saved) noexcept;
+
+// The calling function's registers: its place, and the registers that a call preserves.
+[[gnu::always_inline]] inline frame_registers registers_here() noexcept {
+  std::uint64_t rbx, rbp, rsp, r12, r13, r14, r15, rip;
+  asm volatile(
+      "movq %%rbx, %0\n\tmovq %%rbp, %1\n\tmovq %%rsp, %2\n\tmovq %%r12, %3\n\t"
+      "movq %%r13, %4\n\tmovq %%r14, %5\n\tmovq %%r15, %6\n\tleaq 1f(%%rip), %7\n1:"
+      : "=m"(rbx), "=m"(rbp), "=m"(rsp), "=m"(r12), "=m"(r13), "=m"(r14), "=m"(r15), "=r"(rip));
+  frame_registers r;
+  r.set(column_rbx, rbx);
+  r.set(column_rbp, rbp);
+  r.set(column_rsp, rsp);
+  r.set(column_r12, r12);
+  r.set(column_r13, r13);
+  r.set(column_r14, r14);
+  r.set(column_r15, r15);
+  r.set(column_rip, rip);
+  r.is_interrupted = true;
+  return r;
+}
+
+// The frames of a stack, one after the other.
+class stack_walk {
+ public:
+  stack_walk(const frame_registers& from, const stack_memory& memory) noexcept
+      : frame_(from), memory_(memory) {}
+
+  const frame_registers& frame() const noexcept { return frame_; }
+  // The frame's place as a return address. Where the frame was interrupted, that is one byte behind
+  // the instruction that has not run.
+  std::uintptr_t return_address() const noexcept {
+    return frame_.pc() + (frame_.is_interrupted ? 1 : 0);
+  }
+  // Goes to the caller's frame. False: there is none, or it can't be found.
+  bool next() noexcept;
+
+ private:
+  frame_registers frame_;
+  stack_memory memory_;
+};
+
+// Writes the walk's return addresses, innermost first, and returns their number.
+std::size_t collect_frames(stack_walk walk, std::span<std::uintptr_t> frames) noexcept;
+
+}  // namespace sley::platform
