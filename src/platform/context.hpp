@@ -105,15 +105,6 @@ inline constexpr std::uint16_t default_x87_control = 0x037f;
 #undef SLEY_AVX512_REGISTERS
 #undef SLEY_APX_REGISTERS
 
-extern "C" void sley_look_from(const context& where, void (*look)(void*), void* arg);
-
-// Calls look(arg) on the calling thread's stack. An unwinder in it finds, behind three frames (its
-// own caller, `look` and sley_look_from), the frames of the context that was saved at `where`. It
-// only reads that stack, which may belong to any thread.
-inline void look_from(const context& where, void (*look)(void*), void* arg) noexcept {
-  sley_look_from(where, look, arg);
-}
-
 // Is it the return address in the frame below every frame of a goroutine's stack?
 bool is_of_bottom_frame(std::uintptr_t return_address) noexcept;
 

@@ -6,8 +6,7 @@
 #include "base/check.hpp"
 #include "base/random.hpp"
 #include "platform/decisions.hpp"
-
-#include <unwind.h>
+#include "platform/unwind/own_process.hpp"
 
 #include <algorithm>
 #include <array>
@@ -122,19 +121,13 @@ thread* pick_by_chance(std::span<thread*> who) noexcept {
   return who[chance.below(static_cast<std::uint32_t>(who.size()))];
 }
 
-_Unwind_Reason_Code collect(_Unwind_Context* context, void* arg) noexcept {
-  auto& s = *static_cast<sight*>(arg);
-  if (s.size == most_sight_frames) return _URC_END_OF_STACK;
-  s.frames[s.size++] = _Unwind_GetIP(context);
-  return _URC_NO_REASON;
-}
-
 void note_sight() noexcept {
   sight& s = written->sights[written->sight_count++ % most_sights];
   s.goroutine = view.goroutine();
   s.now_ns = now_ns();
-  s.size = 0;
-  _Unwind_Backtrace(&collect, &s);
+  const own_stack not_known;
+  const stack_walk walk(registers_here(), not_known.memory());
+  s.size = static_cast<int>(collect_frames(walk, s.frames));
 }
 
 // Is the point in the program's own code? Calls of the runtime contain points too.

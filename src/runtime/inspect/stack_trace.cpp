@@ -7,42 +7,32 @@
 #include "platform/context.hpp"
 #include "platform/interrupt.hpp"
 #include "platform/os.hpp"
+#include "platform/unwind/own_process.hpp"
 #include "runtime/source/descriptor.hpp"
 #include "runtime/state/goroutine.hpp"
 #include "runtime/state/machine.hpp"
 
-#include <unwind.h>
-
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
-
-// glibc 2.35's, which the unwinder of libgcc 12 calls where it is there.
-extern "C" [[gnu::weak]] int _dl_find_object(void* address, void* result);
 
 namespace sley::rt {
 
 namespace {
 
-// The function that looks, and sley_look_from.
-constexpr int frames_of_a_look = 2;
-// collect(), those, and the runtime's function that switches away, which does so at several places.
-constexpr int frames_of_a_trace = 1 + frames_of_a_look + 1;
-
-_Unwind_Reason_Code add_frame(_Unwind_Context* context, void* arg) {
-  auto* trace = static_cast<stack_trace*>(arg);
-  int is_before_instruction = 0;
-  const _Unwind_Ptr pc = _Unwind_GetIPInfo(context, &is_before_instruction);
-  if (pc == 0 || trace->size == stack_trace::most_frames) return _URC_END_OF_STACK;
-  // A return address, as describe() wants it, also where a signal has interrupted.
-  trace->frames[trace->size++] = pc + (is_before_instruction != 0 ? 1 : 0);
-  return _URC_NO_REASON;
+platform::own_stack stack_of(const goroutine* g) noexcept {
+  if (g == nullptr || g->stack == nullptr) return {};
+  return {reinterpret_cast<std::uintptr_t>(g->stack->low),
+          reinterpret_cast<std::uintptr_t>(g->stack->top)};
 }
 
 }  // namespace
 
 [[gnu::noinline]] void stack_trace::collect() noexcept {
-  size = 0;
-  _Unwind_Backtrace(&add_frame, this);
+  const machine* m = this_machine();
+  const platform::own_stack stack = stack_of(m != nullptr ? m->g : nullptr);
+  const platform::stack_walk walk(platform::registers_here(), stack.memory());
+  size = static_cast<int>(platform::collect_frames(walk, frames));
 }
 
 void stack_trace::drop_innermost(int count) noexcept {
@@ -59,13 +49,6 @@ bool collect_if_asked(machine* m) noexcept {
 }
 
 namespace {
-
-// ---- a goroutine that waits ----
-
-void collect_into(void* trace) {
-  static_cast<stack_trace*>(trace)->collect();
-  asm volatile("");  // a frame of its own: no tail call
-}
 
 // ---- a goroutine that has a thread ----
 
@@ -106,48 +89,27 @@ bool ask_thread(machine* m, stack_trace& trace) noexcept {
 bool look_at_waiting(const goroutine* g, stack_trace& trace) noexcept {
   trace.size = 0;
   if (g->stack == nullptr) return false;
-  platform::look_from(g->context, &collect_into, &trace);
-  trace.drop_innermost(frames_of_a_trace);
+  const platform::own_stack stack = stack_of(g);
+  const platform::stack_walk walk(platform::registers_of(g->context), stack.memory());
+  trace.size = static_cast<int>(platform::collect_frames(walk, trace.frames));
+  trace.drop_innermost(
+      1);  // the runtime's function that switches away, which does so at several places
   return true;
 }
 
-namespace {
-
-// ---- is a goroutine on its own stack? ----
-
-struct descent {
-  const parts::stack& stack;
-  std::uintptr_t inner_end = 0;  // of the frame before
-  int frames = 0;
-  bool has_arrived = false;
-};
-
-_Unwind_Reason_Code descend(_Unwind_Context* context, void* arg) {
-  auto* d = static_cast<descent*>(arg);
-  constexpr int most_frames = 1000;
-  if (++d->frames <= frames_of_a_look) return _URC_NO_REASON;
-  const std::uintptr_t inner_end = _Unwind_GetCFA(context);
-  if (inner_end <= d->inner_end || !d->stack.holds(inner_end)) return _URC_END_OF_STACK;
-  d->inner_end = inner_end;
-  d->has_arrived = platform::is_of_bottom_frame(_Unwind_GetIP(context));
-  return d->has_arrived || d->frames > most_frames ? _URC_END_OF_STACK : _URC_NO_REASON;
-}
-
-[[gnu::noinline]] void go_down(void* arg) {
-  _Unwind_Backtrace(&descend, arg);
-  asm volatile("");  // a frame of its own: no tail call
-}
-
-}  // namespace
-
-bool may_unwind_without_lock() noexcept { return &_dl_find_object != nullptr; }
-
 bool is_on_own_stack(const goroutine* g) noexcept {
-  const auto stack_pointer = reinterpret_cast<std::uintptr_t>(g->context.stack_pointer);
-  if (!g->stack->holds(stack_pointer)) return false;
-  descent d{*g->stack};
-  platform::look_from(g->context, &go_down, &d);
-  return d.has_arrived;
+  constexpr int most_frames = 1000;
+  const platform::own_stack stack = stack_of(g);
+  platform::stack_walk walk(platform::registers_of(g->context), stack.memory());
+  std::uintptr_t inner_end = 0;  // of the frame before
+  for (int frames = 0; frames < most_frames; ++frames) {
+    const std::uintptr_t end = walk.frame().get(platform::column_rsp);
+    if (end <= inner_end || !g->stack->holds(end)) return false;
+    if (platform::is_of_bottom_frame(walk.frame().pc())) return true;
+    inner_end = end;
+    if (!walk.next()) return false;
+  }
+  return false;
 }
 
 namespace {

@@ -43,11 +43,8 @@ bool look_at_waiting(const goroutine* g, stack_trace& trace) noexcept;
 // Do the frames of a goroutine that waits, and that nothing wakes meanwhile, lead to the bottom of
 // its stack, each further on than the one before? Else the goroutine has gone to a stack that the
 // program has made, which may lie anywhere, also among the frames on its own. Takes no lock if
-// may_unwind_without_lock().
+// platform::finds_own_tables_without_lock().
 bool is_on_own_stack(const goroutine* g) noexcept;
-
-// Does the unwinder find its tables without libc's lock for the list of loaded objects?
-bool may_unwind_without_lock() noexcept;
 
 // Collects the frames of another thread. False: it does not answer.
 bool ask_thread(machine* m, stack_trace& trace) noexcept;

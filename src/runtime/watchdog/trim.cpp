@@ -18,6 +18,7 @@
 #include "runtime/watchdog/trim.hpp"
 
 #include "platform/os.hpp"
+#include "platform/unwind/own_process.hpp"
 #include "runtime/inspect/stack_trace.hpp"
 #include "runtime/state/records.hpp"
 #include "runtime/state/sched_state.hpp"
@@ -76,7 +77,7 @@ void trim(goroutine* const* batch, std::size_t size, std::uint32_t now_s) noexce
 }  // namespace
 
 bool stack_trimmer::trim_waiting() noexcept {
-  if (detail::barriers_are_symmetric || !may_unwind_without_lock()) return true;
+  if (detail::barriers_are_symmetric || !platform::finds_own_tables_without_lock()) return true;
   const std::uint32_t now_s = sched.coarse_s.load_relaxed();
   std::size_t trims = 0;
   std::size_t looks = 0;
