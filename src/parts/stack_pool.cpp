@@ -33,17 +33,21 @@ std::size_t stack_pool::spacing() const noexcept {
   return guard_bytes + default_bytes_ + platform::page_bytes();
 }
 
-// Requires the lock. Prefers a place that was a stack before, because it has its guard.
+// Requires the lock. Prefers a place that was a stack before, then another that has its guard.
 stack_pool::place stack_pool::take_place() noexcept {
   const bool is_used = cold_stacks_ != 0;
   if (with_cold_ == nullptr && !new_arena()) return {};
   arena** link = &with_cold_;
   while (is_used && ((*link)->cold & (*link)->used) == 0) link = &(*link)->next_cold;
   arena* home = *link;
-  const std::uint64_t candidates = is_used ? home->cold & home->used : home->cold;
+  const std::uint64_t ready = home->cold & (is_used ? home->used : home->early);
+  const std::uint64_t not_asked = home->cold & ~home->asked;
+  const std::uint64_t candidates = ready != 0 ? ready : not_asked != 0 ? not_asked : home->cold;
   const std::uint64_t bit = candidates & -candidates;
   home->cold -= bit;
   home->used |= bit;  // before another thread can see the place
+  const std::uint64_t early = ready != 0 ? 0 : ask_early(home);
+  home->asked |= early;
   if (home->cold == 0) *link = home->next_cold;
   if (is_used) {
     --cold_stacks_;
@@ -52,7 +56,22 @@ stack_pool::place stack_pool::take_place() noexcept {
   }
   // The kind of guard matters only where a single mapping is given back.
   const auto kind = (home->bare & bit) != 0 ? platform::guard::none : platform::guard::advised;
-  return {home, static_cast<std::size_t>(std::countr_zero(bit)), is_used, kind};
+  const auto index = static_cast<std::size_t>(std::countr_zero(bit));
+  return {home, index, is_used, ready != 0, kind, early};
+}
+
+// Requires the lock. The places whose guards the next system call installs early: as many as there
+// are stacks, so that a small process does not pay for guards that it does not need. They stay
+// free. A thread that takes one before the call has returned installs the guard once more, which
+// does no harm. What the kernel refuses is not asked for again.
+std::uint64_t stack_pool::ask_early(arena* home) const noexcept {
+  std::uint64_t early = 0;
+  std::uint64_t left = home->cold & ~home->asked;
+  for (std::uint64_t n = made_; n != 0 && left != 0; --n) {
+    early |= left & -left;
+    left &= left - 1;
+  }
+  return early;
 }
 
 // Requires the lock.
@@ -79,10 +98,23 @@ bool stack_pool::protect(char* start, std::size_t bytes, platform::guard& kind) 
   return true;
 }
 
+// Installs the guard of the place, and the early ones with it. False: the place has none yet.
+bool stack_pool::protect_with_early(const place& p) noexcept {
+  if (p.early == 0) return false;
+  const std::uint64_t bit = std::uint64_t{1} << p.index;
+  const std::uint64_t done =
+      platform::install_guards(p.home->start, spacing(), guard_bytes, bit | p.early);
+  if (done == 0) return false;
+  has_guards_.store_relaxed(true);
+  detail::lock_guard guard(lock_);
+  p.home->early |= p.early & done;
+  return (done & bit) != 0;
+}
+
 // Without the lock, so that other threads may touch new stacks meanwhile; that takes longest.
 stack* stack_pool::make_stack(place p) noexcept {
   char* start = p.home->start + p.index * spacing();
-  if (p.is_used) return set_up(start, guard_bytes, spacing(), p);
+  if (p.is_ready || protect_with_early(p)) return set_up(start, guard_bytes, spacing(), p);
   if (!protect(start, guard_bytes, p.guard)) {
     detail::lock_guard guard(lock_);
     give_place(p);

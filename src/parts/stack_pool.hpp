@@ -12,6 +12,8 @@
 // stacks. Free stacks are kept last in, first out, because the last one is warm. Stacks that were
 // not needed for a while are cold: their memory is given back, and only a bit in their arena
 // records them.
+//
+// A system call installs the guards of many places of an arena, before most of them are stacks.
 #pragma once
 
 #include <sley/detail/atomic.hpp>
@@ -46,10 +48,12 @@ struct stack {
 
 // A mapping that stacks of the default size are cut from.
 struct arena {
-  char* start = nullptr;   // [const]
-  std::uint64_t cold = 0;  // [lock: the pool's] a bit for each place that is free, without memory
-  std::uint64_t used = 0;  // [lock: the pool's] a bit for each place that has been a stack
-  std::uint64_t bare = 0;  // [lock: the pool's] ... and has no guard
+  char* start = nullptr;    // [const]
+  std::uint64_t cold = 0;   // [lock: the pool's] a bit for each place that is free, without memory
+  std::uint64_t used = 0;   // [lock: the pool's] a bit for each place that has been a stack
+  std::uint64_t bare = 0;   // [lock: the pool's] ... and has no guard
+  std::uint64_t asked = 0;  // [lock: the pool's] a bit for each whose guard was asked for early
+  std::uint64_t early = 0;  // [lock: the pool's] ... and is there
   arena* next_cold = nullptr;  // [lock: the pool's] valid while `cold` is not 0
 };
 
@@ -112,17 +116,21 @@ class stack_pool {
     arena* home = nullptr;  // null: no place
     std::size_t index = 0;
     bool is_used = false;
+    bool is_ready = false;  // its guard has been seen to
     platform::guard guard = platform::guard::none;
+    std::uint64_t early = 0;  // places of the arena that get their guards along with it
   };
 
   std::size_t spacing() const noexcept;
   bool new_arena() noexcept;
   place take_place() noexcept;
+  std::uint64_t ask_early(arena* home) const noexcept;
   void give_place(const place& p) noexcept;
   stack* make_stack(place p) noexcept;
   stack* pop_free() noexcept;
   void chill(stack* s) noexcept;
   bool protect(char* start, std::size_t bytes, platform::guard& kind) noexcept;
+  bool protect_with_early(const place& p) noexcept;
   static stack* set_up(char* start, std::size_t below, std::size_t bytes, const place& p) noexcept;
 
   std::size_t default_bytes_ = 0;  // [const] after start

@@ -128,6 +128,11 @@ enum class guard : std::uint8_t {
 
 // For a page-aligned range from now on; `none` if the process may not have another guard.
 guard install_guard(void* start, std::size_t bytes) noexcept;
+// The same for many ranges by one system call: for each bit i of `which` the range of `bytes` at
+// start + i * distance. Returns the bits of the ranges that are `advised` now; 0 where the system
+// has no such call (Linux 6.15), or refuses it.
+std::uint64_t install_guards(char* start, std::size_t distance, std::size_t bytes,
+                             std::uint64_t which) noexcept;
 // The range is about to be unmapped.
 void forget_guard(guard kind) noexcept;
 

@@ -11,9 +11,11 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <bit>
 #include <cerrno>
 #include <charconv>
 
@@ -105,10 +107,15 @@ bool advice_guards() noexcept {
   return works;
 }
 
+// False: a kernel before 6.13.
+bool has_advice() noexcept {
+  static const bool has = advice_guards();
+  return has;
+}
+
 guard install(void* start, std::size_t bytes) noexcept {
-  // EINVAL: a kernel before 6.13, or memory that is locked.
-  static const bool has_advice = advice_guards();
-  if (has_advice && madvise(start, bytes, MADV_GUARD_INSTALL) == 0) return guard::advised;
+  // EINVAL: memory that is locked.
+  if (has_advice() && madvise(start, bytes, MADV_GUARD_INSTALL) == 0) return guard::advised;
   static const std::uint32_t most = most_split_mappings();
   if (split_guards.add_relaxed(1) < most && mprotect(start, bytes, PROT_NONE) == 0) {
     return guard::split;
@@ -124,6 +131,46 @@ guard install_guard(void* start, std::size_t bytes) noexcept {
   const guard kind = install(start, bytes);
   errno = saved;
   return kind;
+}
+
+namespace {
+
+constexpr std::size_t guards_at_once = 64;
+
+// The number of ranges, from the first on, that have a guard now.
+std::size_t install_all(const iovec* ranges, std::size_t count) noexcept {
+  constexpr int this_process = -10000;  // PIDFD_SELF_THREAD
+  const long bytes =
+      syscall(SYS_process_madvise, this_process, ranges, count, MADV_GUARD_INSTALL, 0);
+  return bytes < 0 ? 0 : static_cast<std::size_t>(bytes) / ranges->iov_len;
+}
+
+// As advice_guards().
+bool advice_guards_many() noexcept {
+  auto* pages = static_cast<char*>(map_memory(2 * page_bytes(), true));
+  if (pages == nullptr) return false;
+  const iovec ranges[] = {{pages, page_bytes()}, {pages + page_bytes(), page_bytes()}};
+  const bool works = install_all(ranges, 2) == 2 && does_guard(pages + page_bytes());
+  unmap_memory(pages, 2 * page_bytes());
+  return works;
+}
+
+}  // namespace
+
+std::uint64_t install_guards(char* start, std::size_t distance, std::size_t bytes,
+                             std::uint64_t which) noexcept {
+  const int saved = errno;
+  static const bool works = has_advice() && advice_guards_many();
+  iovec ranges[guards_at_once];
+  std::size_t count = 0;
+  for (std::uint64_t left = works ? which : 0; left != 0; left &= left - 1) {
+    ranges[count++] = {start + static_cast<std::size_t>(std::countr_zero(left)) * distance, bytes};
+  }
+  std::size_t done = count == 0 ? 0 : std::min(count, install_all(ranges, count));
+  std::uint64_t guarded = 0;
+  for (std::uint64_t left = which; done != 0; left &= left - 1, --done) guarded |= left & -left;
+  errno = saved;
+  return guarded;
 }
 
 void forget_guard(guard kind) noexcept {

@@ -20,6 +20,8 @@ namespace {
 
 constexpr sley_test::refusal no_cheap_guards = {
     .number = SYS_madvise, .error = EINVAL, .argument = 2, .bits = ~0U, .value = 102};
+constexpr sley_test::refusal no_many_cheap_guards = {
+    .number = SYS_process_madvise, .error = EINVAL, .argument = 3, .bits = ~0U, .value = 102};
 constexpr sley_test::refusal no_dear_guards = {
     .number = SYS_mprotect, .error = ENOMEM, .argument = 2, .bits = ~0U, .value = PROT_NONE};
 
@@ -28,7 +30,7 @@ constexpr sley_test::refusal no_dear_guards = {
 CHILD_MAIN(has_no_more_guards) {
   return sley::run([] {
     sley_test::use_everything();
-    if (!sley_test::refuse({no_cheap_guards, no_dear_guards})) return skipped;
+    if (!sley_test::refuse({no_cheap_guards, no_many_cheap_guards, no_dear_guards})) return skipped;
     constexpr int goroutines = 5000;
     std::atomic<int> begun{0};
     const sley::chan<void> gate;
@@ -56,7 +58,7 @@ TEST(guards, without_more_guards_goroutines_run_on_stacks_that_have_none) {
 }
 
 CHILD_MAIN(never_has_a_guard) {
-  if (!sley_test::refuse({no_cheap_guards, no_dear_guards})) return skipped;
+  if (!sley_test::refuse({no_cheap_guards, no_many_cheap_guards, no_dear_guards})) return skipped;
   return sley::run([] { return 7; });
 }
 
@@ -67,6 +69,24 @@ TEST(guards, without_a_single_stack_the_start_is_a_fatal_error_that_says_so) {
   EXPECT_TRUE(child.failed()) << child;
   EXPECT_NE(child.err.find("no memory for another goroutine's stack: 0 stacks"), std::string::npos)
       << child;
+}
+
+// Each guard by a system call of its own then.
+CHILD_MAIN(has_no_many_guards) {
+  return sley::run([] {
+    sley_test::use_everything();
+    if (!sley_test::refuse({no_many_cheap_guards})) return skipped;
+    for (int i = 0; i < 3; ++i) sley_test::use_everything();
+    return sley_test::verdict();
+  });
+}
+
+TEST(guards, without_guards_for_many_stacks_at_once_each_stack_gets_its_own) {
+  if (sley_test::under_sanitizer) GTEST_SKIP() << "sanitizers map memory of their own";
+  const auto child = run_child("has_no_many_guards");
+  if (child.status == skipped) GTEST_SKIP() << "seccomp is refused";
+  EXPECT_EQ(child.status, 7) << child;
+  EXPECT_EQ(child.err, "") << child;
 }
 
 // --- memory that is locked -----------------------------------------------------------------------

@@ -5,7 +5,10 @@
 
 #include <gtest/gtest.h>
 
+#include <unistd.h>
+
 #include <atomic>
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -47,6 +50,36 @@ TEST_F(stack_pool_death_test, every_page_of_the_guard_faults) {
   low[0] = 1;
   EXPECT_DEATH(low[-1] = 1, "");
   EXPECT_DEATH(low[-static_cast<std::ptrdiff_t>(stack_pool::guard_bytes)] = 1, "");
+}
+
+// Whether the kernel faults when it reads there: as a path.
+bool faults(const char* address) { return access(address, F_OK) != 0 && errno == EFAULT; }
+
+// Some get their guards early, when others are made.
+TEST_F(stack_pool_test, every_stack_has_its_guard_whichever_thread_made_it) {
+  constexpr std::size_t threads = 4;
+  constexpr std::size_t each = 100;
+  std::vector<stack*> all(threads * each);
+  std::vector<std::thread> makers;
+  for (std::size_t t = 0; t < threads; ++t) {
+    makers.emplace_back([&, t] {
+      for (std::size_t i = 0; i < each; ++i) {
+        stack* s = pool.take();
+        all[t * each + i] = s;
+        const bool has_guard = faults(s->low - 1) && faults(s->low - stack_pool::guard_bytes);
+        EXPECT_TRUE(has_guard) << t << ' ' << i;
+        *s->low = 1;
+      }
+    });
+  }
+  for (std::thread& maker : makers) maker.join();
+  EXPECT_EQ(std::set<stack*>(all.begin(), all.end()).size(), all.size());
+  for (const stack* s : all) {
+    EXPECT_EQ(*s->low, 1) << "no guard was installed over it";
+    EXPECT_TRUE(faults(s->low - 1)) << "and none was taken away";
+  }
+  EXPECT_EQ(pool.made(), all.size());
+  for (stack* s : all) pool.give(s);
 }
 
 TEST_F(stack_pool_death_test, the_guard_of_a_sized_stack_faults_too) {

@@ -373,6 +373,29 @@ TEST(os_memory_death_test, a_guard_faults_and_its_neighbours_do_not) {
   platform::unmap_memory(const_cast<char*>(start), 3 * page);
 }
 
+// Whether the kernel faults when it reads there: as a path.
+bool faults(const char* address) { return access(address, F_OK) != 0 && errno == EFAULT; }
+
+TEST(os_memory, guards_of_many_ranges_are_where_they_were_asked_for_and_nowhere_else) {
+  const std::size_t page = platform::page_bytes();
+  constexpr std::size_t ranges = 64;
+  auto* start = static_cast<char*>(platform::map_memory(3 * ranges * page, true));
+  ASSERT_NE(start, nullptr);
+  constexpr std::uint64_t which = 0x8000'0000'f00d'0001;
+  errno = EBUSY;
+  const std::uint64_t done = platform::install_guards(start, 3 * page, 2 * page, which);
+  EXPECT_EQ(errno, EBUSY);
+  if (done == 0) GTEST_SKIP() << "the kernel has no such call";
+  EXPECT_EQ(done, which);
+  for (std::size_t i = 0; i < ranges; ++i) {
+    const bool has_guard = (which >> i & 1) != 0;
+    EXPECT_EQ(faults(start + 3 * i * page), has_guard) << i;
+    EXPECT_EQ(faults(start + (3 * i + 2) * page - 1), has_guard) << i;
+    EXPECT_FALSE(faults(start + (3 * i + 2) * page)) << i;
+  }
+  platform::unmap_memory(start, 3 * ranges * page);
+}
+
 // Store-buffer litmus: with one side light and the other heavy, they never both miss the other's
 // store.
 TEST(os_barriers, a_light_and_a_heavy_barrier_order_like_two_fences) {

@@ -4,6 +4,7 @@
 #include "platform/futex.hpp"
 
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 
 namespace sley::platform {
@@ -25,6 +26,9 @@ inline void* map_memory(std::size_t bytes, bool) {
 inline void unmap_memory(void*, std::size_t) {}
 enum class guard : unsigned char { none, advised, split };
 inline guard install_guard(void*, std::size_t) { return guard::advised; }
+inline std::uint64_t install_guards(char*, std::size_t, std::size_t, std::uint64_t which) {
+  return which;
+}
 inline void forget_guard(guard) {}
 // A thread that still needs the old bytes does not find them.
 inline void discard_memory(void* start, std::size_t bytes) { std::memset(start, 0xdd, bytes); }
