@@ -39,10 +39,8 @@ std::string bulk(std::string_view text) {
 
 bool read_command(sley::buffered_reader& in, words& command) {
   std::string line;
-  command.clear();
   if (!in.read_line(line)) return false;
-  if (line.empty()) return true;
-  command.resize(size_in(line, '*', 1024));
+  command.resize(line.empty() ? 0 : size_in(line, '*', 1024));
   for (std::string& word : command) {
     in.read_line(line);
     in.read_exactly(size_in(line, '$', 64 << 20) + 2, word);

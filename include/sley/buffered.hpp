@@ -112,6 +112,8 @@ class SLEY_API buffered_reader {
   };
   found find(std::string_view delimiter, std::size_t most, std::error_code& error);
   bool fill(std::error_code& error);
+  bool take_line(std::string& line);
+  bool take_text(std::size_t size, std::string& text);
   void make_room();
   void take(std::size_t bytes) noexcept;
   [[noreturn]] void fail(const std::error_code& error, const char* operation) const;

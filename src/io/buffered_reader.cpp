@@ -81,7 +81,19 @@ buffered_reader::found buffered_reader::find(std::string_view delimiter, std::si
 
 // ---- lines and texts ----
 
+// The short way of small pieces: all of a line of the usual size is in the buffer.
+bool buffered_reader::take_line(std::string& line) {
+  const std::string_view all = buffered();
+  const std::size_t at = all.find('\n');
+  if (at == std::string_view::npos || at > options_.max_bytes) return false;
+  line.assign(all.data(), at > 0 && all[at - 1] == '\r' ? at - 1 : at);
+  take(at + 1);
+  return true;
+}
+
 bool buffered_reader::read_line(std::string& line, std::error_code& error) {
+  error.clear();
+  if (take_line(line)) return true;
   line.clear();
   found f = find("\n", saturated_sum(options_.max_bytes, 1), error);
   if (error) return false;
@@ -98,6 +110,7 @@ bool buffered_reader::read_line(std::string& line, std::error_code& error) {
   return f.content + f.delimiter > 0;
 }
 bool buffered_reader::read_line(std::string& line) {
+  if (take_line(line)) return true;
   std::error_code error;
   const bool is_there = read_line(line, error);
   if (error) fail(error, "read_line");
@@ -193,10 +206,19 @@ void buffered_reader::read_exactly(std::span<std::byte> room) {
   if (error) fail(error, "read_exactly");
 }
 
+// The short way of small pieces: all of the text is in the buffer.
+bool buffered_reader::take_text(std::size_t size, std::string& text) {
+  if (size > end_ - begin_) return false;
+  text.assign(data_.get() + begin_, size);
+  take(size);
+  return true;
+}
+
 // A size that a stranger has announced takes no memory before the bytes are there.
 void buffered_reader::read_exactly(std::size_t size, std::string& text, std::error_code& error) {
   constexpr std::size_t least_step = 64UL << 10;
   error.clear();
+  if (take_text(size, text)) return;
   text.clear();
   while (text.size() < size && !error) {  // ends: each round has more bytes, or an error
     const std::size_t had = text.size();
@@ -206,6 +228,7 @@ void buffered_reader::read_exactly(std::size_t size, std::string& text, std::err
   }
 }
 void buffered_reader::read_exactly(std::size_t size, std::string& text) {
+  if (take_text(size, text)) return;
   std::error_code error;
   read_exactly(size, text, error);
   if (error) fail(error, "read_exactly");
