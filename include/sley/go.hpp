@@ -17,7 +17,7 @@ namespace sley {
 
 // How a goroutine is started.
 struct go_options {
-  std::string_view name = {};  // shown in dumps; the first 31 bytes are kept
+  std::string_view name = {};  // shown in dumps; 31 bytes are kept, and no part of a character
   std::size_t stack_size = 0;  // bytes of address space for the stack; 0: the default reservation
 };
 
@@ -102,7 +102,8 @@ SLEY_API std::uint64_t id() noexcept;
 // Its name, empty if it has none. The view is valid until set_name or the goroutine's end.
 SLEY_API std::string_view name() noexcept;
 
-// Copies the first 31 bytes of the name. On a foreign thread: std::logic_error.
+// Copies the first 31 bytes of the name, and no part of a character. On a foreign thread:
+// std::logic_error.
 SLEY_API void set_name(std::string_view name);
 
 // Goes to the back of the global queue and lets other goroutines run (Go's runtime.Gosched). On a

@@ -4,11 +4,13 @@
 #include "platform/os.hpp"
 #include "platform/symbols.hpp"
 #include "runtime/entry/tracer.hpp"
+#include "runtime/inspect/goroutine_text.hpp"
 #include "runtime/state/sched_state.hpp"
 
 #include <sley/debug.hpp>
 #include <sley/detail/atomic.hpp>
 #include <sley/detail/c_text.hpp>
+#include <sley/detail/escape.hpp>
 #include <sley/log.hpp>
 #include <sley/mutex.hpp>
 #include <sley/runtime.hpp>
@@ -37,12 +39,15 @@ constexpr auto between_looks = std::chrono::milliseconds(2);
   throw sley::detail::failed({errno, std::system_category()}, what, path);
 }
 
+// Text of any bytes as dumps show it, which is valid UTF-8, between the quotes of JSON.
 std::string json_text(std::string_view text) {
   std::string result;
-  for (const char c : text) {
-    if (c == '"' || c == '\\') result += '\\';
-    result += static_cast<unsigned char>(c) < ' ' ? ' ' : c;
-  }
+  sley::detail::escape(text, [&](std::string_view piece) {
+    for (const char c : piece) {
+      if (c == '"' || c == '\\') result += '\\';
+      result += c;
+    }
+  });
   return result;
 }
 
@@ -58,10 +63,9 @@ class place_names {
   }
 
  private:
-  // The innermost function only.
   static void keep(void* arg, const platform::frame_name& frame) {
     auto& name = *static_cast<std::string*>(arg);
-    if (!name.empty()) return;
+    if (!name.empty() || !rt::is_creator(frame)) return;
     std::array<char, 1024> buffer;
     name = platform::demangle(frame.function, buffer, true);
     if (frame.line == 0) return;

@@ -236,6 +236,9 @@ GO_TEST(go, a_name_is_copied_and_cut_at_31_bytes) {
   sley::go({.name = std::string(100, 'n')},
            [names] { names.send(std::string(this_goroutine::name())); });
   EXPECT_EQ(names.receive(), std::string(31, 'n'));
+  sley::go({.name = std::string(30, 'n') + "\xc3\xa4"},
+           [names] { names.send(std::string(this_goroutine::name())); });
+  EXPECT_EQ(names.receive(), std::string(30, 'n')) << "no part of a character";
   sley::go([names] {
     names.send(std::string(this_goroutine::name()));
     this_goroutine::set_name(std::string(32, 'm'));

@@ -2,6 +2,7 @@
 // each processor, with the reason of their ends. Method: programs whose runs are known; the file is
 // read back line by line.
 #include "support/harness.hpp"
+#include "support/text.hpp"
 
 #include <sley/debug.hpp>
 #include <sley/os.hpp>
@@ -143,7 +144,6 @@ GO_TEST(tracer, runs_are_there_with_their_ends) {
   EXPECT_TRUE(has_end(receiving, "chan receive") || has_end(of(runs, "sends"), "chan send"));
   EXPECT_TRUE(has_end(of(runs, "goroutine 1"), "sync.WaitGroup.Wait"));
   ASSERT_FALSE(receiving.empty());
-  EXPECT_NE(receiving.front().started, "");
   EXPECT_TRUE(file.text().ends_with("}\n"));
   EXPECT_NE(file.text().find(R"("lost events":"0")"), std::string::npos);
 }
@@ -163,6 +163,57 @@ GO_TEST(tracer, each_goroutine_of_many_is_there) {
   std::set<std::string> names;
   for (const run& r : runs) names.insert(r.name);
   EXPECT_GE(names.size(), static_cast<std::size_t>(count) + 1) << "and the main goroutine";
+}
+
+namespace {
+
+// By the library's own functions, which are in its headers.
+[[gnu::noinline]] void starts_some_here(sley::wait_group& all) {
+  sley::go({.name = "by go"}, [] {});
+  all.go([] { sley::this_goroutine::set_name("by wait_group"); });
+  sley::async([] { sley::this_goroutine::set_name("by async"); }).get();
+}
+
+}  // namespace
+
+GO_TEST(tracer, the_place_of_a_start_is_the_programs) {
+  const trace_file file;
+  trace::start(file.path());
+  sley::wait_group all;
+  starts_some_here(all);
+  all.wait();
+  EXPECT_TRUE(sley_test::eventually([] { return sley::runtime::num_goroutines() == 1; }));
+  trace::stop();
+  const auto runs = file.runs();
+  const auto direct = of(runs, "by go");
+  ASSERT_FALSE(direct.empty());
+  if (direct.front().started.find(':') == std::string::npos) GTEST_SKIP() << "no lines are known";
+  EXPECT_NE(direct.front().started.find("starts_some_here"), std::string::npos)
+      << direct.front().started;
+  for (const run& r : runs) {
+    EXPECT_EQ(r.started.find("sley/detail/"), std::string::npos) << r.name << ": " << r.started;
+    EXPECT_EQ(r.started.find("sley/go.hpp"), std::string::npos) << r.name << ": " << r.started;
+  }
+}
+
+GO_TEST(tracer, the_file_is_utf8_whatever_the_names_are) {
+  const trace_file file;
+  trace::start(file.path());
+  sley::wait_group all;
+  const std::string names[] = {std::string(30, 'n') + "\xc3\xa4", "no \xff UTF-8 \xc3",
+                               "\"quoted\" \\ \t\x01", "caf\xc3\xa9"};
+  for (const std::string& name : names) {
+    all.add(1);
+    sley::go({.name = name}, [&all] { all.done(); });
+  }
+  all.wait();
+  EXPECT_TRUE(sley_test::eventually([] { return sley::runtime::num_goroutines() == 1; }));
+  trace::stop();
+  EXPECT_TRUE(sley_test::is_utf8(file.text())) << file.text();
+  const auto runs = file.runs();
+  EXPECT_FALSE(of(runs, std::string(30, 'n') + ", goroutine").empty()) << "cut at a character";
+  EXPECT_FALSE(of(runs, "no \\\\xff UTF-8 \\\\xc3, goroutine").empty()) << "as dumps show it";
+  EXPECT_FALSE(of(runs, "caf\xc3\xa9, goroutine").empty());
 }
 
 GO_TEST(tracer, goroutines_that_compute_and_block_are_seen_to_lose_their_processor) {

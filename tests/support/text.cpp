@@ -1,5 +1,7 @@
 #include "support/text.hpp"
 
+#include <sley/detail/escape.hpp>
+
 #include <gtest/gtest.h>
 
 #include <cstddef>
@@ -37,6 +39,17 @@ std::vector<std::string> groups_of(const std::string& text, const std::string& p
   }
   ::regfree(&regex);
   return groups;
+}
+
+bool is_utf8(std::string_view text) {
+  while (!text.empty()) {
+    const char c = text.front();
+    const bool is_plain = c == '\\' || c == '\n';
+    const std::size_t bytes = is_plain ? 1 : sley::detail::plain_bytes(text);
+    if (bytes == 0) return false;
+    text.remove_prefix(bytes);
+  }
+  return true;
 }
 
 }  // namespace sley_test

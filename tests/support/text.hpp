@@ -6,6 +6,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace sley_test {
@@ -16,5 +17,8 @@ bool contains_match(const std::string& text, const std::string& pattern);
 
 // The first match in the text, and what its groups have matched, from 1 on. Empty without a match.
 std::vector<std::string> groups_of(const std::string& text, const std::string& pattern);
+
+// Whether the lines are valid UTF-8 without other control characters.
+bool is_utf8(std::string_view text);
 
 }  // namespace sley_test

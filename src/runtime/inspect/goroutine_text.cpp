@@ -84,6 +84,11 @@ void look_whose(void* is_own, const platform::frame_name& name) {
 
 }  // namespace
 
+bool is_creator(const platform::frame_name& name) noexcept {
+  const bool is_in_header = name.file.find("/include/sley/") != std::string_view::npos;
+  return !name.is_inlined || (!is_in_header && !is_glue(name));
+}
+
 bool is_runtimes_own(std::uintptr_t frame) noexcept {
   bool is_own = false;
   platform::describe(frame, &look_whose, &is_own);
@@ -158,7 +163,7 @@ void goroutine_printer::visit_frame(void* arg, const platform::frame_name& name)
 
 void goroutine_printer::visit_creator(void* arg, const platform::frame_name& name) {
   auto* self = static_cast<goroutine_printer*>(arg);
-  if (self->creator_of_ == nullptr || (name.is_inlined && is_glue(name))) return;
+  if (self->creator_of_ == nullptr || !is_creator(name)) return;
   base::line_writer line;
   line.text("created by ");
   self->put_name(line, name);

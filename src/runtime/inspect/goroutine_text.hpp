@@ -47,6 +47,10 @@ struct goroutine_view {
 // stack.
 bool is_runtimes_own(std::uintptr_t frame) noexcept;
 
+// May a function that describe() finds where a goroutine was started be shown as its creator? It is
+// not if it is inlined and the library's own. The first one that is shown counts.
+bool is_creator(const platform::frame_name& name) noexcept;
+
 // Needs 64 KB of stack.
 class goroutine_printer {
  public:

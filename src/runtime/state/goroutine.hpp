@@ -8,6 +8,7 @@
 #include <sley/detail/atomic.hpp>
 #include <sley/detail/spawn.hpp>
 
+#include "base/cut_text.hpp"
 #include "base/intrusive_queue.hpp"
 #include "parts/reader_slots.hpp"
 #include "parts/stack_pool.hpp"
@@ -33,7 +34,7 @@ inline constexpr std::uint64_t main_goroutine_id = 1;
 struct goroutine_extra {
   std::string_view name() const noexcept { return {name_bytes, name_size}; }
   void set_name(std::string_view s) noexcept {
-    name_size = static_cast<std::uint8_t>(std::min(s.size(), max_name));
+    name_size = static_cast<std::uint8_t>(base::bytes_kept(s, max_name));
     std::copy_n(s.data(), name_size, name_bytes);
   }
 
