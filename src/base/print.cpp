@@ -48,14 +48,28 @@ line_writer& line_writer::dec(std::uint64_t v) noexcept {
   return text({digits + i, sizeof(digits) - i});
 }
 
+namespace {
+
+constexpr std::string_view hex_digits = "0123456789abcdef";
+
+}  // namespace
+
 line_writer& line_writer::hex(std::uint64_t v) noexcept {
   char digits[16];
   std::size_t i = sizeof(digits);
   do {
-    digits[--i] = "0123456789abcdef"[v % 16];
+    digits[--i] = hex_digits[v % 16];
     v /= 16;
   } while (v != 0);
   return text("0x").text({digits + i, sizeof(digits) - i});
+}
+
+line_writer& line_writer::bytes(std::span<const std::byte> b) noexcept {
+  for (const std::byte one : b) {
+    const auto v = std::to_integer<std::size_t>(one);
+    text(hex_digits.substr(v / 16, 1)).text(hex_digits.substr(v % 16, 1));
+  }
+  return *this;
 }
 
 void line_writer::flush(int fd) noexcept {

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string_view>
 
 namespace sley::base {
@@ -22,6 +23,8 @@ class line_writer {
   line_writer& dec(int v) noexcept { return dec(std::int64_t{v}); }
   line_writer& dec(unsigned v) noexcept { return dec(std::uint64_t{v}); }
   line_writer& hex(std::uint64_t v) noexcept;
+  // Two digits for each byte.
+  line_writer& bytes(std::span<const std::byte> b) noexcept;
 
   std::string_view view() const noexcept { return {buffer_, used_}; }
   // Writes the assembled text and empties the buffer. Keeps errno.

@@ -66,6 +66,12 @@ class place_names {
   static void keep(void* arg, const platform::frame_name& frame) {
     auto& name = *static_cast<std::string*>(arg);
     if (!name.empty() || !rt::is_creator(frame)) return;
+    if (frame.function.empty() && frame.line == 0) {
+      base::line_writer address;
+      rt::append_address(address, frame);
+      name = address.view();
+      return;
+    }
     std::array<char, 1024> buffer;
     name = platform::demangle(frame.function, buffer, true);
     if (frame.line == 0) return;

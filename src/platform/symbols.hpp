@@ -5,6 +5,7 @@
 // calls malloc: in a fatal error a thread that never goes on may hold malloc's locks.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string_view>
@@ -18,6 +19,10 @@ struct frame_name {
   bool is_inlined = false;    // into the function of a later visit
   // Where the function begins, or the function that it is inlined into; 0 if unknown.
   std::uintptr_t function_start = 0;
+  // Only where the line is unknown: what `addr2line -e FILE` takes, for this file and for the same
+  // with debug information, and what tells whether a file is the same (`readelf -n`).
+  std::uintptr_t address_in_file = 0;
+  std::span<const std::byte> build_id = {};  // empty if it has none
 };
 
 // Must not throw. The views are good until it returns.

@@ -181,10 +181,20 @@ void goroutine_printer::put_name(base::line_writer& line,
 
 void goroutine_printer::put_place(base::line_writer& line,
                                   const platform::frame_name& name) const noexcept {
-  line.text("\n\t").text(name.file.empty() ? std::string_view("??") : name.file);
-  if (name.line != 0) line.text(":").dec(name.line);
-  if (name.function_start != 0) line.text(" +").hex(pc_ - name.function_start);
+  line.text("\n\t");
+  if (name.function.empty() && name.line == 0) {
+    append_address(line, name);
+  } else {
+    line.text(name.file.empty() ? std::string_view("??") : name.file);
+    if (name.line != 0) line.text(":").dec(name.line);
+    if (name.function_start != 0) line.text(" +").hex(pc_ - name.function_start);
+  }
   line.text("\n").flush(fd_);
+}
+
+void append_address(base::line_writer& line, const platform::frame_name& name) noexcept {
+  line.text("+").hex(name.address_in_file).text(" in ").text(name.file);
+  if (!name.build_id.empty()) line.text(" (build id ").bytes(name.build_id).text(")");
 }
 
 }  // namespace sley::rt

@@ -51,6 +51,10 @@ bool is_runtimes_own(std::uintptr_t frame) noexcept;
 // not if it is inlined and the library's own. The first one that is shown counts.
 bool is_creator(const platform::frame_name& name) noexcept;
 
+// For a frame of a file without symbols: "+0x11c9 in /home/me/app (build id 8f3c...)", what
+// addr2line and debuginfod find the function and the line by.
+void append_address(base::line_writer& line, const platform::frame_name& name) noexcept;
+
 // Needs 64 KB of stack.
 class goroutine_printer {
  public:

@@ -7,6 +7,7 @@
 
 #include <cerrno>
 #include <cstdint>
+#include <span>
 #include <string>
 
 using sley::base::line_writer;
@@ -19,6 +20,12 @@ TEST(line_writer, numbers_are_written_in_full) {
   line.dec(UINT64_MAX).text(" ").hex(0).text(" ").hex(0xdeadbeef12345678U);
   EXPECT_EQ(line.view(),
             "0 -7 42 -9223372036854775808 18446744073709551615 0x0 0xdeadbeef12345678");
+}
+
+TEST(line_writer, bytes_are_two_digits_each) {
+  line_writer line;
+  line.bytes({}).bytes(std::as_bytes(std::span("\x01\xab\xff", 4)));
+  EXPECT_EQ(line.view(), "01abff00");
 }
 
 TEST(line_writer, escapes_control_characters) {
