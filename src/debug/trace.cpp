@@ -180,6 +180,7 @@ class tracer {
 
  private:
   void write() {
+    platform::name_this_thread("sley tracer");
     std::unique_lock lock(mutex_);
     for (bool is_last = false; !is_last;) {
       is_last = wake_.wait_for(lock, between_looks, [this] { return is_over_; });

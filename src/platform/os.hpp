@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 namespace sley::platform {
 
@@ -43,7 +44,10 @@ void futex_wake(std::uint32_t* word, int count) noexcept;
 
 // Starts a detached thread with all signals blocked while it is made; `entry(arg)` runs with the
 // caller's signal mask. Returns 0, or an errno value (EAGAIN: a limit was hit). Takes libc's locks.
-int create_thread(void (*entry)(void*), void* arg) noexcept;
+int create_thread(void (*entry)(void*), void* arg, std::string_view name) noexcept;
+
+// What ps, top, gdb and perf call the calling thread: the first 15 bytes.
+void name_this_thread(std::string_view name) noexcept;
 
 // The calling thread's number in the kernel (gettid(2)), never 0.
 std::int32_t current_thread_id() noexcept;

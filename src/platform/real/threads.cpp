@@ -75,14 +75,22 @@ int available_cpus(std::int32_t thread_id) noexcept {
 
 namespace {
 
+constexpr std::size_t thread_name_bytes = 16;  // the kernel's, with a zero at the end
+
 struct thread_start {
   void (*entry)(void*);
   void* arg;
   sigset_t mask;
+  char name[thread_name_bytes];
 };
+
+void copy_name(std::string_view name, char (&to)[thread_name_bytes]) noexcept {
+  to[name.copy(to, thread_name_bytes - 1)] = '\0';
+}
 
 void* start_thread(void* arg) {
   const std::unique_ptr<thread_start> start(static_cast<thread_start*>(arg));
+  name_this_thread(start->name);
   pthread_sigmask(SIG_SETMASK, &start->mask, nullptr);
   start->entry(start->arg);
   return nullptr;
@@ -90,9 +98,18 @@ void* start_thread(void* arg) {
 
 }  // namespace
 
-int create_thread(void (*entry)(void*), void* arg) noexcept {
-  std::unique_ptr<thread_start> start(new (std::nothrow) thread_start{entry, arg, {}});
+void name_this_thread(std::string_view name) noexcept {
+  char terminated[thread_name_bytes];
+  copy_name(name, terminated);
+  const int saved = errno;
+  prctl(PR_SET_NAME, terminated);
+  errno = saved;
+}
+
+int create_thread(void (*entry)(void*), void* arg, std::string_view name) noexcept {
+  std::unique_ptr<thread_start> start(new (std::nothrow) thread_start{entry, arg, {}, {}});
   if (!start) return ENOMEM;
+  copy_name(name, start->name);
   sigset_t all;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &start->mask);

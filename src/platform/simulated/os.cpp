@@ -88,9 +88,11 @@ void futex_wake(std::uint32_t* word, int count) noexcept { simulated::wake(word,
 // The same on every machine, so that a seed means the same.
 int available_cpus(std::int32_t) noexcept { return 8; }
 
-int create_thread(void (*entry)(void*), void* arg) noexcept {
+int create_thread(void (*entry)(void*), void* arg, std::string_view) noexcept {
   return simulated::create(entry, arg) == nullptr ? EAGAIN : 0;
 }
+
+void name_this_thread(std::string_view) noexcept {}
 
 std::int32_t current_thread_id() noexcept { return self().id; }
 

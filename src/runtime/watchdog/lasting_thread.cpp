@@ -67,7 +67,7 @@ int call_on_lasting_thread(void (*f)(void*), void* arg) noexcept {
 void make_lasting_thread_if_wanted() noexcept {
   if (!lasting.is_wanted.load_relaxed()) return;
   lasting.is_wanted.store_relaxed(false);
-  lasting.error = platform::create_thread(&lasting_main, nullptr);
+  lasting.error = platform::create_thread(&lasting_main, nullptr, "sley lasting");
   if (lasting.error == 0) sched.threads.lasting.add_relaxed(1);
   lasting.done.wake();
 }

@@ -132,7 +132,7 @@ void sysmon_main(void*) {
 }  // namespace
 
 void start_sysmon() noexcept {
-  const int error = platform::create_thread(&sysmon_main, nullptr);
+  const int error = platform::create_thread(&sysmon_main, nullptr, "sley sysmon");
   if (error != 0) base::fatal("sley: can't make the thread that watches the others");
 }
 

@@ -98,7 +98,9 @@ int make_machine() noexcept {
   machine* m = new_machine();
   if (m == nullptr) return ENOMEM;
   sched.threads.machines.add_relaxed(1);
-  const int error = platform::create_thread(&machine_main, m);
+  base::line_writer name;
+  name.text("sley m").dec(m->id);
+  const int error = platform::create_thread(&machine_main, m, name.view());
   if (error != 0) {
     sched.threads.machines.sub_relaxed(1);
     give_machine(m);
@@ -132,7 +134,7 @@ void template_main(void*) {
 }  // namespace
 
 void start_template_thread() noexcept {
-  const int error = platform::create_thread(&template_main, nullptr);
+  const int error = platform::create_thread(&template_main, nullptr, "sley template");
   if (error != 0) report_no_thread(error);
 }
 

@@ -125,7 +125,7 @@ TEST(os_threads, a_thread_runs_with_the_mask_of_its_maker) {
     pthread_sigmask(SIG_SETMASK, nullptr, &there->mask);
     there->done = true;
   };
-  ASSERT_EQ(platform::create_thread(entry, &s), 0);
+  ASSERT_EQ(platform::create_thread(entry, &s, "of this test"), 0);
   while (!s.done) platform::yield_thread();
   EXPECT_EQ(sigismember(&s.mask, SIGUSR2), 1);
   EXPECT_EQ(sigismember(&s.mask, SIGUSR1), 0);
@@ -133,6 +133,18 @@ TEST(os_threads, a_thread_runs_with_the_mask_of_its_maker) {
   pthread_sigmask(SIG_SETMASK, &before, &after);
   EXPECT_EQ(sigismember(&after, SIGUSR2), 1) << "the maker's own mask is restored";
   EXPECT_EQ(sigismember(&after, SIGUSR1), 0);
+}
+
+TEST(os_threads, a_thread_has_the_first_15_bytes_of_its_name) {
+  std::thread([] {
+    platform::name_this_thread("sixteen bytes...");
+    char name[16];
+    ASSERT_EQ(pthread_getname_np(pthread_self(), name, sizeof name), 0);
+    EXPECT_STREQ(name, "sixteen bytes..");
+    platform::name_this_thread("short");
+    ASSERT_EQ(pthread_getname_np(pthread_self(), name, sizeof name), 0);
+    EXPECT_STREQ(name, "short");
+  }).join();
 }
 
 // A thread that sleeps in the kernel from its beginning to its end, or computes all that time.
