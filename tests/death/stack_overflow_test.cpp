@@ -1,13 +1,16 @@
 // A goroutine that needs more stack than it has: a report that says so, and the end. E13 of the
 // list of Go's tests (TestStackOverflow). Other faults are the program's own business, wherever.
+#include "runtime/inspect/deep_stack.hpp"
 #include "support/child.hpp"
 #include "support/dump.hpp"
 #include "support/harness.hpp"
 #include "support/text.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 #include <string>
 
@@ -28,6 +31,12 @@ namespace {
   volatile char page[512];
   page[0] = static_cast<char>(depth);
   return depth < 0 ? 0 : recurse(depth + 1) + page[0];
+}
+
+[[gnu::noinline]] int begin_recursion() {
+  const int result = recurse(0);
+  sley_test::not_a_tail_call();
+  return result;
 }
 
 // One frame far larger than the guard.
@@ -66,7 +75,7 @@ long default_kib() {
 }  // namespace
 
 CHILD_MAIN(recurses) {
-  return wait_for_the_end({.name = "deep"}, [] { std::_Exit(recurse(0) == 1 ? 3 : 4); });
+  return wait_for_the_end({.name = "deep"}, [] { std::_Exit(begin_recursion() == 1 ? 3 : 4); });
 }
 
 TEST(stack_overflow, is_reported_with_the_goroutine_and_its_reservation) {
@@ -94,7 +103,45 @@ TEST(stack_overflow, says_all_there_is_to_know_in_one_line_and_shows_all_gorouti
   ASSERT_EQ(shown.size(), 2U) << child;
   EXPECT_EQ(shown[0].header, "goroutine " + said[1] + " \"deep\" [running]:");
   sley_test::expect_frame(shown[0], "recurse", "stack_overflow_test.cpp");
+  EXPECT_TRUE(sley_test::contains_match(child.err, "^\\.\\.\\.[0-9]+ frames elided\\.\\.\\.$"))
+      << child;
+  sley_test::expect_frame(shown[0], "begin_recursion", "stack_overflow_test.cpp");
   EXPECT_EQ(shown[1].id, 1);  // it may sleep already, or not yet
+}
+
+namespace {
+
+// The stack as it is `depth` calls further down.
+[[gnu::noinline]] sley::rt::deep_stack collect_at(int depth) {
+  sley::rt::deep_stack stack;
+  if (depth > 0) {
+    stack = collect_at(depth - 1);
+  } else {
+    stack.collect();
+  }
+  sley_test::not_a_tail_call();
+  return stack;
+}
+
+std::size_t size_of(const sley::rt::deep_stack& s) {
+  return s.innermost().size() + s.elided() + s.outermost().size();
+}
+
+}  // namespace
+
+TEST(deep_stack, of_any_depth_has_both_of_its_ends) {
+  constexpr std::size_t most = 50;
+  const std::size_t shallow = size_of(collect_at(0));
+  const std::uintptr_t end = collect_at(200).outermost().back();
+  for (int depth = 0; depth <= 200; ++depth) {
+    const auto stack = collect_at(depth);
+    const std::size_t size = shallow + static_cast<std::size_t>(depth);
+    EXPECT_EQ(size_of(stack), size);
+    EXPECT_EQ(stack.innermost().size(), std::min(size, most));
+    EXPECT_EQ(stack.outermost().size(), std::min(size - stack.innermost().size(), most));
+    EXPECT_EQ(stack.outermost().empty() ? stack.innermost().back() : stack.outermost().back(), end);
+    EXPECT_FALSE(stack.is_endless());
+  }
 }
 
 CHILD_MAIN(recurses_on_a_large_stack) {

@@ -10,6 +10,7 @@
 #include "platform/os.hpp"
 #include "runtime/inspect/goroutine_text.hpp"
 #include "runtime/inspect/last_words.hpp"
+#include "runtime/inspect/deep_stack.hpp"
 #include "runtime/inspect/stack_groups.hpp"
 #include "runtime/inspect/stack_trace.hpp"
 #include "runtime/run/turn.hpp"
@@ -25,8 +26,8 @@ namespace {
 // The state of a dump, on a stack that is large enough for it.
 struct dumper {
   goroutine_printer out;
-  goroutine* first;        // the calling goroutine; null if none calls
-  const stack_trace* own;  // its stack
+  goroutine* first;       // the calling goroutine; null if none calls
+  const deep_stack* own;  // its stack
   stack_groups groups{count_records()};
   stack_trace trace = {};
 
@@ -38,15 +39,21 @@ struct dumper {
 
   static void run(void* arg) {
     auto* self = static_cast<dumper*>(arg);
-    if (self->first != nullptr) {
-      self->out.print(goroutine_view(*self->first, this_machine()), self->own->view());
-    }
+    if (self->first != nullptr) self->print_first();
     for (slab* s : slabs) {
       for (goroutine& g : s->records) {
         if (&g != self->first && is_alive(g)) self->look_and_print(&g);
       }
     }
     self->groups.print(self->out);
+  }
+
+  void print_first() noexcept {
+    const goroutine_view view(*first, this_machine());
+    out.print_header(view);
+    out.print_frames(*own);
+    out.print_creator(view);
+    base::line_writer().text("\n").flush(out.fd());
   }
 
   void look_and_print(goroutine* g) noexcept {
@@ -109,7 +116,7 @@ void dump_all(int fd) noexcept {
   const bool may_allocate = m == nullptr || !m->border.is_inside();
   if (may_allocate) let_interrupted_go_on(m);
   goroutine* g = m != nullptr && m->g != nullptr && !m->g->is_foreign ? m->g : nullptr;
-  stack_trace own;
+  deep_stack own;
   own.collect();
   base::line_writer().text("\n").flush(fd);
   dumper d{.out = goroutine_printer(fd, may_allocate), .first = g, .own = &own};
@@ -118,14 +125,14 @@ void dump_all(int fd) noexcept {
 
 namespace {
 
-struct own_stack {
+struct own_dumper {
   goroutine_printer out;
   goroutine_view view;
-  stack_trace trace;
+  deep_stack frames = {};
 
   static void run(void* arg) {
-    auto* self = static_cast<own_stack*>(arg);
-    self->out.print_frames(self->trace.view());
+    auto* self = static_cast<own_dumper*>(arg);
+    self->out.print_frames(self->frames);
     self->out.print_creator(self->view);
   }
 };
@@ -138,9 +145,9 @@ void dump_this_goroutine(int fd) noexcept {
   goroutine_printer(fd, true).print_header(view);
   if (is_dumping.load_relaxed()) return;
   is_dumping.store_relaxed(true);
-  own_stack s{goroutine_printer(fd, true), view, {}};
-  s.trace.collect();
-  run_on_large_stack(&own_stack::run, &s);
+  own_dumper d{.out = goroutine_printer(fd, true), .view = view};
+  d.frames.collect();
+  run_on_large_stack(&own_dumper::run, &d);
   is_dumping.store_relaxed(false);
 }
 

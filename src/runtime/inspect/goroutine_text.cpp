@@ -4,6 +4,7 @@
 #include "base/peek.hpp"
 #include "platform/os.hpp"
 #include "platform/symbols.hpp"
+#include "runtime/inspect/deep_stack.hpp"
 #include "runtime/inspect/stack_trace.hpp"
 #include "runtime/state/machine.hpp"
 #include "runtime/state/sched_state.hpp"
@@ -144,6 +145,17 @@ void goroutine_printer::print_frames(std::span<const std::uintptr_t> frames) noe
   if (frames.size() == stack_trace::most_frames) {
     base::line_writer().text("...additional frames elided...\n").flush(fd_);
   }
+}
+
+void goroutine_printer::print_frames(const deep_stack& stack) noexcept {
+  print_frames(stack.innermost());
+  base::line_writer line;
+  if (stack.is_endless()) {
+    line.text("...additional frames elided...\n").flush(fd_);
+  } else if (stack.elided() != 0) {
+    line.text("...").dec(std::uint64_t{stack.elided()}).text(" frames elided...\n").flush(fd_);
+  }
+  print_frames(stack.outermost());
 }
 
 void goroutine_printer::print_creator(const goroutine_view& g) noexcept {

@@ -15,6 +15,8 @@ struct frame_name;
 
 namespace sley::rt {
 
+class deep_stack;
+
 // The machine that runs the goroutine at the moment; null if none does. For figures and dumps.
 machine* runner_of(const goroutine& g) noexcept;
 // The same, or the machine that the goroutine is bound to.
@@ -68,6 +70,7 @@ class goroutine_printer {
   // Prints the part below the header, and an empty line.
   void print_stack(const goroutine_view& g, std::span<const std::uintptr_t> frames) noexcept;
   void print_frames(std::span<const std::uintptr_t> frames) noexcept;
+  void print_frames(const deep_stack& stack) noexcept;
   // Where a goroutine was started: the innermost function there that is not the library's own.
   void print_creator(const goroutine_view& g) noexcept;
   int fd() const noexcept { return fd_; }

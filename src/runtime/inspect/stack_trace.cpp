@@ -18,15 +18,11 @@
 
 namespace sley::rt {
 
-namespace {
-
 platform::own_stack stack_of(const goroutine* g) noexcept {
   if (g == nullptr || g->stack == nullptr) return {};
   return {reinterpret_cast<std::uintptr_t>(g->stack->low),
           reinterpret_cast<std::uintptr_t>(g->stack->top)};
 }
-
-}  // namespace
 
 [[gnu::noinline]] void stack_trace::collect() noexcept {
   const machine* m = this_machine();
