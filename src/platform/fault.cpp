@@ -21,7 +21,7 @@ constexpr std::size_t alternate_stack_bytes = 64 * 1024;
 
 fault_hook on_fault = nullptr;  // [const] once installed
 former_handler former_of_faults;
-detail::atomic<void (*)() noexcept> before_failure;  // relaxed: always the same function
+failure_hooks on_failure = {};  // [const] once installed
 
 // Has an instruction faulted? Else a process has sent the signal.
 bool is_fault(const siginfo_t& info) noexcept { return info.si_code > 0; }
@@ -46,22 +46,120 @@ bool is_sent(const siginfo_t& info) noexcept {
   return info.si_code == SI_USER || info.si_code == SI_QUEUE;
 }
 
-void handle_failure(int signal, siginfo_t* info, void*) {
+std::uint64_t register_in(const void* context, int which) noexcept {
+  const auto* at_signal = static_cast<const ucontext_t*>(context);
+  return static_cast<std::uint64_t>(at_signal->uc_mcontext.gregs[which]);
+}
+
+frame_registers registers_in(const void* context) noexcept {
+  frame_registers r;
+  r.set(column_rbx, register_in(context, REG_RBX));
+  r.set(column_rbp, register_in(context, REG_RBP));
+  r.set(column_rsp, register_in(context, REG_RSP));
+  r.set(column_r12, register_in(context, REG_R12));
+  r.set(column_r13, register_in(context, REG_R13));
+  r.set(column_r14, register_in(context, REG_R14));
+  r.set(column_r15, register_in(context, REG_R15));
+  r.set(column_rip, register_in(context, REG_RIP));
+  r.is_interrupted = true;
+  return r;
+}
+
+}  // namespace
+
+// ---- the report of a failure ----
+
+namespace {
+
+struct failure_signal {
+  int number;
+  std::string_view name;
+};
+constexpr failure_signal failures[] = {
+    {SIGSEGV, "SIGSEGV"}, {SIGABRT, "SIGABRT"}, {SIGBUS, "SIGBUS"}, {SIGFPE, "SIGFPE"},
+    {SIGILL, "SIGILL"},   {SIGTRAP, "SIGTRAP"}, {SIGSYS, "SIGSYS"},
+};
+
+failure failure_of(int signal, const siginfo_t& info, const void* context) noexcept {
+  failure f = {};
+  for (const failure_signal& s : failures) {
+    if (s.number == signal) f.signal = s.name;
+  }
+  // SI_KERNEL: an address that no page can have.
+  f.has_address = (signal == SIGSEGV || signal == SIGBUS) && info.si_code != SI_KERNEL;
+  f.address = reinterpret_cast<std::uintptr_t>(info.si_addr);
+  f.registers = registers_in(context);
+  return f;
+}
+
+// The one report: by its thread, and for other threads to compare with their own number.
+detail::atomic<pid_t> reporter;  // relaxed: only the thread itself finds itself here
+int reported = 0;                // [reporter] the signal
+
+bool is_reporter() noexcept { return reporter.load_relaxed() == gettid(); }
+
+void unblock(int signal) noexcept {
+  sigset_t only;
+  sigemptyset(&only);
+  sigaddset(&only, signal);
+  pthread_sigmask(SIG_UNBLOCK, &only, nullptr);
+}
+
+// The report has failed, or takes too long.
+[[noreturn]] void die_at_once() noexcept {
+  std::signal(reported, SIG_DFL);
+  unblock(reported);
+  syscall(SYS_tgkill, getpid(), gettid(), reported);
+  end_process(reported);  // not reached, unless the system refuses it
+}
+
+// From now on a signal that comes to this thread again does die_at_once(), and one comes when the
+// report takes too long.
+void limit_report(int signal) noexcept {
+  constexpr time_t longest_s = 10;
+  reported = signal;
+  reporter.store_relaxed(gettid());
+  unblock(signal);
+  struct sigevent event = {};
+  event.sigev_notify = SIGEV_THREAD_ID;
+  event.sigev_signo = signal;
+  event._sigev_un._tid = gettid();
+  int timer = 0;  // the kernel's: libc's timers may allocate
+  if (syscall(SYS_timer_create, CLOCK_MONOTONIC, &event, &timer) != 0) return;
+  struct itimerspec end = {};
+  end.it_value.tv_sec = longest_s;
+  syscall(SYS_timer_settime, timer, 0, &end, nullptr);
+}
+
+// A program that raises the signal of a fault itself reports it itself.
+bool is_reportable(int signal, const siginfo_t& info) noexcept {
+  return signal == SIGABRT || is_fault(info);
+}
+
+void handle_failure(int signal, siginfo_t* info, void* context) {
   const int saved = errno;
-  const auto wait = before_failure.load_relaxed();  // always the same function
-  if (wait != nullptr && !is_sent(*info)) wait();
+  if (is_reporter()) die_at_once();
+  if (on_failure.begin != nullptr && !is_sent(*info) && on_failure.begin() &&
+      is_reportable(signal, *info)) {
+    limit_report(signal);
+    on_failure.report(failure_of(signal, *info, context));
+  }
   die_by(signal, info);
   errno = saved;
 }
 
-void* stack_pointer_in(const void* context) noexcept {
-  const auto* at_fault = static_cast<const ucontext_t*>(context);
-  return reinterpret_cast<void*>(at_fault->uc_mcontext.gregs[REG_RSP]);
-}
+}  // namespace
+
+// ---- faults ----
+
+namespace {
 
 void handle_fault(int signal, siginfo_t* info, void* context) {
   const int saved = errno;
-  if (is_fault(*info)) on_fault(info->si_addr, stack_pointer_in(context));
+  if (is_reporter()) die_at_once();
+  if (is_fault(*info)) {
+    on_fault(info->si_addr, reinterpret_cast<void*>(register_in(context, REG_RSP)));
+  }
   const auto outcome = former_of_faults.call(signal, info, context);
   // As in the kernel, a fault can't be ignored.
   const bool is_fatal = outcome == former_handler::outcome::none ||
@@ -81,17 +179,25 @@ void install_fault_handler(fault_hook hook) noexcept {
   former_of_faults.replace(SIGSEGV, action);
 }
 
-// SIGSEGV has its handler already.
-void delay_failures(void (*wait)() noexcept) noexcept {
+void install_failure_hooks(const failure_hooks& hooks) noexcept {
   if (is_simulation) return;
-  before_failure.store_relaxed(wait);  // always the same function
+  on_failure = hooks;
   struct sigaction action = {};
   action.sa_sigaction = &handle_failure;
   action.sa_flags = SA_SIGINFO | SA_ONSTACK;
   sigemptyset(&action.sa_mask);
-  for (const int signal : {SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS}) {
-    replace_default_action(signal, action);
+  for (const failure_signal& s : failures) {
+    if (s.number != SIGSEGV) replace_default_action(s.number, action);  // it has its handler
   }
+}
+
+void call_without_alternate_stack(void (*f)(void*), void* arg) noexcept {
+  stack_t before = {};
+  stack_t none = {};
+  none.ss_flags = SS_DISABLE;
+  sigaltstack(&none, &before);
+  f(arg);
+  if ((before.ss_flags & SS_DISABLE) == 0) sigaltstack(&before, nullptr);
 }
 
 void* use_alternate_signal_stack() noexcept {

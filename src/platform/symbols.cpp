@@ -158,7 +158,7 @@ std::span<const std::byte> build_id_of(const std::byte* start, std::uintptr_t bi
   std::memcpy(&elf, start, sizeof elf);
   if (std::memcmp(elf.e_ident, ELFMAG, SELFMAG) != 0) return {};
   const auto* segments = reinterpret_cast<const ElfW(Phdr)*>(start + elf.e_phoff);
-  for (const ElfW(Phdr)& s : std::span(segments, elf.e_phnum)) {
+  for (const ElfW(Phdr) & s : std::span(segments, elf.e_phnum)) {
     if (s.p_type != PT_NOTE) continue;
     constexpr std::size_t usual = 4;
     const auto* notes = reinterpret_cast<const std::byte*>(bias + s.p_vaddr);

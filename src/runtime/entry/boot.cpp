@@ -100,6 +100,8 @@ void boot() noexcept {
   make_processors(procs);
   platform::set_uncaught_hooks(&report_uncaught_exception, &end_unless_caught);
   platform::install_fault_handler(&report_stack_overflow);
+  platform::install_failure_hooks(
+      {.begin = &begin_last_words_of_failure, .report = &report_failure});
   install_preemption();
   install_dump_hooks();
   install_process_ends();

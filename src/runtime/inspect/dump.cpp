@@ -137,18 +137,28 @@ struct own_dumper {
   }
 };
 
-}  // namespace
-
-void dump_this_goroutine(int fd) noexcept {
+// Without a frame: the whole stack.
+void dump_own(goroutine_printer out, const platform::frame_registers* frame) noexcept {
   machine* m = this_machine();
-  const goroutine_view view(*m->g, m);
-  goroutine_printer(fd, true).print_header(view);
+  own_dumper d{.out = out, .view = goroutine_view(*m->g, m)};
+  d.out.print_header(d.view);
   if (is_dumping.load_relaxed()) return;
   is_dumping.store_relaxed(true);
-  own_dumper d{.out = goroutine_printer(fd, true), .view = view};
-  d.frames.collect();
+  if (frame != nullptr) {
+    d.frames.collect_from(*frame);
+  } else {
+    d.frames.collect();
+  }
   run_on_large_stack(&own_dumper::run, &d);
   is_dumping.store_relaxed(false);
+}
+
+}  // namespace
+
+void dump_this_goroutine(int fd) noexcept { dump_own(goroutine_printer(fd, true), nullptr); }
+
+void dump_this_goroutine_from(int fd, const platform::frame_registers& frame) noexcept {
+  dump_own(goroutine_printer(fd, false), &frame);
 }
 
 namespace {

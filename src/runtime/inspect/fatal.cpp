@@ -1,5 +1,5 @@
-// The last words, for an exception that nothing has caught and a stack that is full. And the report
-// of an exception that nothing will ask for.
+// The last words, for an exception that nothing has caught, a stack that is full and a failure. And
+// the report of an exception that nothing will ask for.
 #include "runtime/inspect/fatal.hpp"
 
 #include <sley/detail/lost_exception.hpp>
@@ -7,10 +7,12 @@
 
 #include "base/check.hpp"
 #include "base/print.hpp"
+#include "platform/fault.hpp"
 #include "runtime/inspect/dump.hpp"
 #include "runtime/inspect/exception_header.hpp"
 #include "runtime/inspect/last_words.hpp"
 #include "runtime/state/machine.hpp"
+#include "runtime/state/options.hpp"
 #include "runtime/state/sched_state.hpp"
 
 #include <cxxabi.h>
@@ -132,6 +134,20 @@ void report_stack_overflow(void* address, void* stack_pointer) noexcept {
   line.text(" KiB; see go_options::stack_size and SLEY_STACK_SIZE (address ");
   line.hex(reinterpret_cast<std::uintptr_t>(address)).text(")");
   base::fatal(line.view());
+}
+
+void report_failure(const platform::failure& f) noexcept {
+  machine* m = this_machine();
+  const bool is_goroutine = m != nullptr && m->g != nullptr && !m->g->is_foreign;
+  if (!is_goroutine || sched.has_forked.load_relaxed() || !debug_options().reports_failures) return;
+  m->border.enter();  // no preemption, nor malloc, which may have failed
+  base::line_writer line;
+  line.text("sley: ").text(f.signal);
+  if (f.has_address) line.text(" (address ").hex(f.address).text(")");
+  line.text(" in ");
+  append_goroutine(line, m->g);
+  line.text("\n\n").flush(2);
+  dump_this_goroutine_from(2, f.registers);
 }
 
 }  // namespace sley::rt

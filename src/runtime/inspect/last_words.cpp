@@ -1,6 +1,5 @@
 #include "runtime/inspect/last_words.hpp"
 
-#include "platform/fault.hpp"
 #include "platform/os.hpp"
 #include "runtime/run/pause.hpp"
 #include "runtime/state/machine.hpp"
@@ -29,14 +28,9 @@ speaker self() noexcept {
   return static_cast<speaker>(platform::current_thread_id());
 }
 
-void wait_as_failure() noexcept;
-
 bool try_begin(speaker me, speaker announced) noexcept {
   speaker seen = no_one;
-  if (speaking.cas_relaxed(seen, me)) {
-    platform::delay_failures(&wait_as_failure);
-    return true;
-  }
+  if (speaking.cas_relaxed(seen, me)) return true;
   if (seen == me) return true;
   const std::int64_t at_ns = said_ns.load_relaxed();
   const bool is_overdue = at_ns != 0 && platform::monotonic_ns() - at_ns > time_to_end_ns;
@@ -44,16 +38,6 @@ bool try_begin(speaker me, speaker announced) noexcept {
   if (!speaking.cas_relaxed(seen, me)) return false;
   said_ns.store_relaxed(0);
   return true;
-}
-
-// In the signal handler of a thread that has failed. It may have failed with a lock that the report
-// needs, such as malloc's.
-void wait_as_failure() noexcept {
-  const speaker me = self();
-  const std::int64_t until_ns = platform::monotonic_ns() + time_to_end_ns;
-  while (!try_begin(me, me) && platform::monotonic_ns() < until_ns) {
-    platform::sleep_ns(look_again_ns);
-  }
 }
 
 }  // namespace
@@ -65,15 +49,24 @@ void begin_last_words() noexcept {
 
 bool try_begin_last_words() noexcept { return try_begin(self(), sysmon_soon); }
 
-void announce_last_words() noexcept {
-  speaker seen = no_one;
-  if (speaking.cas_relaxed(seen, sysmon_soon)) platform::delay_failures(&wait_as_failure);
+// The thread may have failed with a lock that the other report needs, such as malloc's.
+bool begin_last_words_of_failure() noexcept {
+  if (has_last_words()) return false;
+  const speaker me = self();
+  const std::int64_t until_ns = platform::monotonic_ns() + time_to_end_ns;
+  while (!try_begin(me, me)) {
+    if (platform::monotonic_ns() >= until_ns) return false;
+    platform::sleep_ns(look_again_ns);
+  }
+  return true;
 }
 
-void take_over_last_words() noexcept {
-  speaking.store_relaxed(self());
-  platform::delay_failures(&wait_as_failure);
+void announce_last_words() noexcept {
+  speaker seen = no_one;
+  speaking.cas_relaxed(seen, sysmon_soon);
 }
+
+void take_over_last_words() noexcept { speaking.store_relaxed(self()); }
 
 bool has_last_words() noexcept { return speaking.load_relaxed() == self(); }
 

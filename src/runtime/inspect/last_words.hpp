@@ -11,6 +11,9 @@ namespace sley::rt {
 void begin_last_words() noexcept;
 // The same for sysmon, which never waits. False: another caller ends the process.
 [[nodiscard]] bool try_begin_last_words() noexcept;
+// For a thread that has failed, in its signal handler. True: its failure is what ends the process.
+// False: it has said before why it ends the process, or another caller does not end it in time.
+bool begin_last_words_of_failure() noexcept;
 // In a signal handler: sysmon is about to begin, and other callers wait for it.
 void announce_last_words() noexcept;
 // Nothing can go on any more, not even the caller that has begun: this caller takes its place.

@@ -5,6 +5,7 @@
 #include "runtime/inspect/stack_trace.hpp"
 
 #include "platform/context.hpp"
+#include "platform/fault.hpp"
 #include "platform/interrupt.hpp"
 #include "platform/os.hpp"
 #include "platform/unwind/own_process.hpp"
@@ -124,7 +125,7 @@ errand* current_errand;  // [owner] the printing thread; one at a time
 void run_errand() {
   errand* e = current_errand;
   platform::after_switch(e->fiber);
-  e->run(e->arg);
+  platform::call_without_alternate_stack(e->run, e->arg);
   platform::context never_resumed;
   platform::before_switch(nullptr, *e->from);
   platform::switch_context(never_resumed, e->back);

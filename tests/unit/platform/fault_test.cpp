@@ -55,6 +55,41 @@ TEST(fault_death_test, the_default_action_is_taken_without_an_earlier_handler) {
   EXPECT_EXIT(dies(), testing::KilledBySignal(SIGSEGV), "");
 }
 
+bool begin() noexcept { return true; }
+
+void fail_with(void (*report)(const platform::failure&) noexcept) {
+  std::signal(SIGSEGV, SIG_DFL);
+  std::signal(SIGFPE, SIG_DFL);
+  platform::install_fault_handler([](void*, void*) noexcept {});
+  platform::install_failure_hooks({.begin = &begin, .report = report});
+  volatile int zero = 0;
+  volatile int result = 42 / zero;
+  static_cast<void>(result);
+}
+
+TEST(fault_death_test, a_failure_is_reported_before_the_process_ends_by_it) {
+  const auto dies = [] {
+    fail_with([](const platform::failure& f) noexcept {
+      std::fputs(f.signal == "SIGFPE" && !f.has_address && f.registers.pc() != 0 ? "told" : "?",
+                 stderr);
+    });
+  };
+  EXPECT_EXIT(dies(), testing::KilledBySignal(SIGFPE), "^told$");
+}
+
+TEST(fault_death_test, a_report_that_fails_does_not_change_the_end_of_the_process) {
+  const auto faults = [] { fail_with([](const platform::failure&) noexcept { touch_guard(); }); };
+  EXPECT_EXIT(faults(), testing::KilledBySignal(SIGFPE), "");
+  const auto fails_likewise = [] {
+    fail_with([](const platform::failure&) noexcept {
+      volatile int zero = 0;
+      volatile int result = 42 / zero;
+      static_cast<void>(result);
+    });
+  };
+  EXPECT_EXIT(fails_likewise(), testing::KilledBySignal(SIGFPE), "");
+}
+
 TEST(fault, a_thread_gets_an_alternate_stack_and_keeps_the_one_it_has) {
   std::thread([] {
     platform::use_alternate_signal_stack();
