@@ -48,8 +48,7 @@ context make_context(void* top, void (*entry)()) noexcept {
   context c;
   c.stack_pointer = words - 2;
   c.resume_at = reinterpret_cast<void*>(&sley_goroutine_start);
-  c.mxcsr = default_mxcsr;
-  c.x87_control = default_x87_control;
+  c.control = default_control;
   return c;
 }
 

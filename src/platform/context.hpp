@@ -5,6 +5,9 @@
 // because the assembly claims to change all of it. The CPU's return-address predictor decides the
 // cost, so the switch is inlined into the function that parks and leaves by a jump to a local
 // label: each call on the way in is then matched by one return on the way out.
+//
+// A switch must read both control words, because user code changes each of them with one
+// instruction that nothing else shows. It loads them only where they differ.
 #pragma once
 
 #include <unwind.h>
@@ -14,12 +17,18 @@
 
 namespace sley::platform {
 
+// Rounding, exception masks and the like. The low bits of MXCSR are flags of what happened: no call
+// keeps them (System V ABI), so neither does a switch.
+struct floating_point_control {
+  std::uint32_t mxcsr = 0;
+  std::uint16_t x87_control = 0;
+};
+
 struct context {
   void* stack_pointer = nullptr;
   void* frame_pointer = nullptr;
   void* resume_at = nullptr;
-  std::uint32_t mxcsr = 0;
-  std::uint16_t x87_control = 0;
+  floating_point_control control;
 };
 
 static_assert(offsetof(context, stack_pointer) == 0 && offsetof(context, frame_pointer) == 8 &&
@@ -27,24 +36,45 @@ static_assert(offsetof(context, stack_pointer) == 0 && offsetof(context, frame_p
               "switch_context and context_x86_64.S know these offsets");
 
 // A new goroutine starts with these: round to nearest, all exceptions masked.
-inline constexpr std::uint32_t default_mxcsr = 0x1f80;
-inline constexpr std::uint16_t default_x87_control = 0x037f;
+inline constexpr floating_point_control default_control{0x1f80, 0x037f};
 
 // Brings the page into the TLB and the line into the caches. No sanitizer looks at it.
 [[gnu::always_inline]] inline void load_byte(const void* place) noexcept {
   asm volatile("movb (%0), %%al" : : "r"(place) : "al");
 }
 
-// Gives the thread these control words again, for a goroutine that starts on an ended one's stack.
-[[gnu::always_inline]] inline void reset_floating_point() noexcept {
+// Reads the thread's control words into `now`.
+[[gnu::always_inline]] inline void save_control(
+    [[maybe_unused]] floating_point_control& now) noexcept {
 #ifndef SLEY_NO_FP_CONTROL
-  std::uint32_t mxcsr;
-  std::uint16_t x87_control;
-  asm volatile("stmxcsr %0\n\tfnstcw %1" : "=m"(mxcsr), "=m"(x87_control));
-  if (__builtin_expect(mxcsr != default_mxcsr || x87_control != default_x87_control, 0)) {
-    asm volatile("ldmxcsr %0\n\tfldcw %1" : : "m"(default_mxcsr), "m"(default_x87_control));
+  asm volatile("stmxcsr %0\n\tfnstcw %1" : "=m"(now.mxcsr), "=m"(now.x87_control));
+#endif
+}
+
+// Gives the thread the control words `wanted`; `now` are its present words. Comparing costs
+// less than loading, and the words hardly ever differ. On the rare way the x87 flags are cleared,
+// because a flag of another goroutine would trap at the next instruction where `wanted` unmasks it.
+[[gnu::always_inline]] inline void load_control(
+    [[maybe_unused]] const floating_point_control& now,
+    [[maybe_unused]] const floating_point_control& wanted) noexcept {
+#ifndef SLEY_NO_FP_CONTROL
+  constexpr std::uint32_t mxcsr_flags = 0x3f;
+  // As volatile: side by side they would be compared with one load, which no CPU forwards from the
+  // two stores of save_control().
+  const volatile std::uint32_t& mxcsr = now.mxcsr;
+  const volatile std::uint16_t& x87_control = now.x87_control;
+  if (__builtin_expect(((mxcsr ^ wanted.mxcsr) & ~mxcsr_flags) != 0, 0) ||
+      __builtin_expect(x87_control != wanted.x87_control, 0)) {
+    asm volatile("ldmxcsr %0\n\tfnclex\n\tfldcw %1" : : "m"(wanted.mxcsr), "m"(wanted.x87_control));
   }
 #endif
+}
+
+// Gives the thread the default control words, for a goroutine that starts on an ended one's stack.
+[[gnu::always_inline]] inline void reset_floating_point() noexcept {
+  floating_point_control now;
+  save_control(now);
+  load_control(now, default_control);
 }
 
 // Registers that the compiler knows only with certain options: the upper half and the masks of
@@ -65,23 +95,10 @@ inline constexpr std::uint16_t default_x87_control = 0x037f;
 #define SLEY_APX_REGISTERS
 #endif
 
-// Saves here into `from` and goes on at `to`. Returns when a thread switches back to `from`,
-// perhaps another thread: values read from thread-local storage before are void after. Inlined on
-// purpose, so call it from a function that is not.
-[[gnu::always_inline]] inline void switch_context(context& from, const context& to) noexcept {
-#ifndef SLEY_NO_FP_CONTROL
-  // Into variables of their own: side by side they would be compared with one load, which no CPU
-  // forwards from two stores.
-  std::uint32_t mxcsr;
-  std::uint16_t x87_control;
-  asm volatile("stmxcsr %0\n\tfnstcw %1" : "=m"(mxcsr), "=m"(x87_control));
-  from.mxcsr = mxcsr;
-  from.x87_control = x87_control;
-  // Loading costs more than comparing, and the words hardly ever differ.
-  if (__builtin_expect(mxcsr != to.mxcsr || x87_control != to.x87_control, 0)) {
-    asm volatile("ldmxcsr %0\n\tfldcw %1" : : "m"(to.mxcsr), "m"(to.x87_control));
-  }
-#endif
+// Saves here into `from` and goes on at `to`, with the control words that the thread has. Returns
+// when a thread switches back to `from`, perhaps another thread: values read from thread-local
+// storage before are void after. Inlined on purpose, so call it from a function that is not.
+[[gnu::always_inline]] inline void switch_stacks(context& from, const context& to) noexcept {
   context* out = &from;
   const context* in = &to;
   asm volatile(
@@ -100,6 +117,13 @@ inline constexpr std::uint16_t default_x87_control = 0x037f;
         "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11",
         "xmm12", "xmm13", "xmm14", "xmm15", "memory",
         "cc" SLEY_AVX512_REGISTERS SLEY_APX_REGISTERS);
+}
+
+// As switch_stacks(), and the control words belong to the contexts.
+[[gnu::always_inline]] inline void switch_context(context& from, const context& to) noexcept {
+  save_control(from.control);
+  load_control(from.control, to.control);
+  switch_stacks(from, to);
 }
 
 #undef SLEY_AVX512_REGISTERS

@@ -1,5 +1,6 @@
 // What a goroutine has in registers when it is preempted is there when it goes on: results of
-// arithmetic that needs all of them, all vector registers that the CPU has, and the rounding mode.
+// arithmetic that needs all of them, all vector registers that the CPU has, and the floating-point
+// control words, which a goroutine also keeps when it waits.
 #include "support/harness.hpp"
 #include "support/preempt.hpp"
 #include "support/threads.hpp"
@@ -11,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <iterator>
 #include <thread>
 
 using sley_test::compute_for;
@@ -134,3 +136,93 @@ GO_TEST(preemption, leaves_each_goroutine_its_rounding) {
     }
   });
 }
+
+#ifdef __x86_64__
+namespace {
+
+struct control_words {
+  std::uint32_t mxcsr;
+  std::uint16_t x87;
+  bool operator==(const control_words&) const = default;
+};
+
+void set(control_words w) { asm volatile("ldmxcsr %0\n\tfldcw %1" : : "m"(w.mxcsr), "m"(w.x87)); }
+
+// Without the exception flags, which are not control.
+control_words now() {
+  control_words w;
+  asm volatile("stmxcsr %0\n\tfnstcw %1" : "=m"(w.mxcsr), "=m"(w.x87));
+  w.mxcsr &= ~0x3fU;
+  return w;
+}
+
+constexpr control_words at_the_start = {0x1f80, 0x037f};
+constexpr control_words kinds[] = {
+    at_the_start,     {0x3f80, 0x037f},  // MXCSR alone: round down
+    {0x9fc0, 0x037f},                    // flush to zero, denormals are zero
+    {0x1d80, 0x037f},                    // a division by zero traps
+    {0x1f80, 0x007f},                    // x87 alone: single precision
+    {0x1f80, 0x0b7f},                    // round up
+    {0x1d80, 0x037b},                    // both: a division by zero traps
+    {0x7f80, 0x0f7f},                    // round to zero
+};
+constexpr int kind_count = std::size(kinds);
+
+void wait_somehow(int round, sley::mutex& m) {
+  switch (round % 3) {
+    case 0: sley::this_goroutine::yield(); break;
+    case 1: sley::this_goroutine::sleep_for(1us); break;
+    default: m.lock(); m.unlock();
+  }
+}
+
+// Goroutines of every kind in pairs, which exchange values, wait in other ways and start others.
+void expect_waits_keep_control_words(int procs) {
+  const processors some(procs);
+  std::atomic<int> wrong{0}, wrong_at_the_start{0};
+  sley::mutex m;
+  sley::wait_group all;
+  for (int pair = 0; pair < kind_count; ++pair) {
+    sley::chan<int> c;
+    for (int side = 0; side < 2; ++side) {
+      all.go([&, pair, side, c] {
+        const control_words own = kinds[(pair + side) % kind_count];
+        if (now() != at_the_start) ++wrong_at_the_start;
+        set(own);
+        for (int round = 0; round < sley_test::rounds(300); ++round) {
+          side == 0 ? c.send(round) : void(c.receive());
+          if (now() != own) ++wrong;
+          wait_somehow(round + pair, m);
+          if (now() != own) ++wrong;
+          all.go([&, own] {
+            if (now() != at_the_start) ++wrong_at_the_start;
+            set(own);
+          });
+        }
+      });
+    }
+  }
+  all.wait();
+  EXPECT_EQ(wrong, 0);
+  EXPECT_EQ(wrong_at_the_start, 0);
+  EXPECT_EQ(now(), at_the_start);
+}
+
+}  // namespace
+
+GO_TEST(waits, leave_each_goroutine_its_control_words) {
+  for (const int procs : {1, 2, 4}) expect_waits_keep_control_words(procs);
+}
+
+GO_TEST(preemption, leaves_each_goroutine_its_control_words) {
+  const processors one(1);
+  preempt(kind_count, 64, [](const std::atomic<bool>& stop, int self) {
+    set(kinds[self]);
+    while (!stop) {
+      compute_for(50us);
+      EXPECT_EQ(now(), kinds[self]);
+    }
+    set(at_the_start);
+  });
+}
+#endif

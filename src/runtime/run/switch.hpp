@@ -44,13 +44,16 @@ namespace sley::rt {
   come_back(own, exceptions);
 }
 
-// Switches from the running goroutine to the machine's own stack.
+// Switches from the running goroutine to the machine's own stack. The runtime needs no control
+// words of its own: on that stack the thread keeps the goroutine's, and the machine notes them.
 [[gnu::always_inline]] inline void switch_to_machine(machine* m, goroutine* from) noexcept {
   m->g = nullptr;
   const platform::exception_state exceptions = *m->thread_exceptions;
   platform::fiber_state& own = from->stack->fiber;
   platform::before_switch(&own, m->fiber);
-  platform::switch_context(from->context, m->context);
+  platform::save_control(from->context.control);
+  m->context.control = from->context.control;
+  platform::switch_stacks(from->context, m->context);
   come_back(own, exceptions);
 }
 
@@ -59,7 +62,8 @@ namespace sley::rt {
 [[gnu::always_inline]] inline void switch_from_machine(machine* m, goroutine* to) noexcept {
   m->g = to;
   platform::before_switch(&m->fiber, to->stack->fiber);
-  platform::switch_context(m->context, to->context);
+  platform::load_control(m->context.control, to->context.control);
+  platform::switch_stacks(m->context, to->context);
   come_back(m->fiber, {});
 }
 
@@ -68,7 +72,13 @@ namespace sley::rt {
                                                          goroutine* to) noexcept {
   m->g = to;
   platform::before_switch(nullptr, to != nullptr ? to->stack->fiber : m->fiber);
-  platform::switch_context(scratch, to != nullptr ? to->context : m->context);
+  platform::save_control(scratch.control);
+  if (to != nullptr) {
+    platform::load_control(scratch.control, to->context.control);
+  } else {
+    m->context.control = scratch.control;
+  }
+  platform::switch_stacks(scratch, to != nullptr ? to->context : m->context);
   base::fatal("sley: a dead goroutine was resumed");
 }
 

@@ -74,8 +74,10 @@ struct alignas(64) machine {
   // The announcement has ended before its function, because the function uses the library. Counted
   // in `locks`: the goroutine stays on its thread meanwhile. [owner]
   bool has_left_call = false;
-  bool has_call_place = false;   // [owner] its announced call counts; see entry/call_places.hpp
-  platform::context context;     // [owner] of its own stack (Go's g0), while a goroutine runs
+  bool has_call_place = false;  // [owner] its announced call counts; see entry/call_places.hpp
+  // Of its own stack (Go's g0), while a goroutine runs. The control words are the thread's while it
+  // is on that stack: switch.hpp. [owner]
+  platform::context context;
   platform::fiber_state fiber;   // [owner]
   parts::note note;              // the thread sleeps on it without work and for its turn
   processor* next_p = nullptr;   // handed over with the wake of the note; null: go on without

@@ -12,6 +12,7 @@
 
 #include "base/check.hpp"
 #include "base/print.hpp"
+#include "platform/context.hpp"
 #include "platform/exception_state.hpp"
 #include "platform/fault.hpp"
 #include "platform/interrupt.hpp"
@@ -47,6 +48,7 @@ void end_machine(machine* m) noexcept {
   sched.threads.machines.sub_relaxed(1);
   platform::set_current_machine(nullptr);
   m->border.leave();
+  platform::reset_floating_point();  // the last goroutine's words are loaded
   platform::drop_alternate_signal_stack(std::exchange(m->signal_stack, nullptr));
   give_machine(m);
 }
@@ -59,6 +61,7 @@ void machine_main(void* arg) {
   platform::allow_interrupts();
   platform::adopt_thread_stack(m->fiber);
   m->thread_exceptions = platform::thread_exception_state();
+  platform::save_control(m->context.control);
   attach_thread(m);
   sched.threads.requests.arrive();
   take_up_search(m);  // TH-1: under the scheduler's lock

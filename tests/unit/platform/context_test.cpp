@@ -127,8 +127,8 @@ TEST(context, values_survive_a_switch) {
 
 #ifndef SLEY_NO_FP_CONTROL
 
-constexpr std::uint32_t round_down_mxcsr = platform::default_mxcsr | 0x2000;
-constexpr std::uint16_t round_down_x87 = platform::default_x87_control | 0x0400;
+constexpr std::uint32_t round_down_mxcsr = platform::default_control.mxcsr | 0x2000;
+constexpr std::uint16_t round_down_x87 = platform::default_control.x87_control | 0x0400;
 
 std::uint16_t x87_control() {
   std::uint16_t control;
@@ -174,16 +174,53 @@ TEST(context, a_new_context_has_default_control_words_for_every_starter) {
   f.resume();
   EXPECT_EQ(mxcsr_control(), round_down_mxcsr);
   EXPECT_EQ(x87_control(), round_down_x87);
-  set_rounding(platform::default_mxcsr, platform::default_x87_control);
-  EXPECT_EQ(seen_mxcsr, platform::default_mxcsr);
-  EXPECT_EQ(seen_x87, platform::default_x87_control);
+  set_rounding(platform::default_control.mxcsr, platform::default_control.x87_control);
+  EXPECT_EQ(seen_mxcsr, platform::default_control.mxcsr);
+  EXPECT_EQ(seen_x87, platform::default_control.x87_control);
+}
+
+// One word at a time, in a bit that the other does not have or has elsewhere.
+TEST(context, each_control_word_belongs_to_the_context_by_itself) {
+  constexpr std::uint32_t flush_to_zero = platform::default_control.mxcsr | 0x8000;
+  constexpr std::uint16_t single_precision = platform::default_control.x87_control & ~0x0300;
+  for (const bool is_mxcsr : {true, false}) {
+    fiber f(&looks_and_rounds_down);
+    if (is_mxcsr) {
+      _mm_setcsr(flush_to_zero);
+    } else {
+      set_rounding(platform::default_control.mxcsr, single_precision);
+    }
+    f.resume();
+    EXPECT_EQ(mxcsr_control(), is_mxcsr ? flush_to_zero : platform::default_control.mxcsr);
+    EXPECT_EQ(x87_control(), is_mxcsr ? platform::default_control.x87_control : single_precision);
+    set_rounding(platform::default_control.mxcsr, platform::default_control.x87_control);
+    EXPECT_EQ(seen_mxcsr, platform::default_control.mxcsr);
+    EXPECT_EQ(seen_x87, platform::default_control.x87_control);
+  }
+}
+
+// As the compiler would: an x87 instruction that traps if an exception is pending and unmasked.
+void divide_by_zero() { asm volatile("fld1\n\tfldz\n\tfdivrp\n\tfstp %%st(0)\n\tfwait" : :); }
+
+void wants_traps() {
+  set_rounding(platform::default_control.mxcsr, platform::default_control.x87_control & ~0x0004);
+  fiber::current->give_back();
+  asm volatile("fwait");
+}
+
+TEST(context, no_exception_flag_of_another_context_traps) {
+  fiber f(&wants_traps);
+  f.resume();
+  divide_by_zero();  // masked here; the flag stays in the status word
+  f.resume();
+  EXPECT_EQ(x87_control(), platform::default_control.x87_control);
 }
 
 TEST(context, a_reset_gives_the_default_control_words) {
   set_rounding(round_down_mxcsr, round_down_x87);
   platform::reset_floating_point();
-  EXPECT_EQ(mxcsr_control(), platform::default_mxcsr);
-  EXPECT_EQ(x87_control(), platform::default_x87_control);
+  EXPECT_EQ(mxcsr_control(), platform::default_control.mxcsr);
+  EXPECT_EQ(x87_control(), platform::default_control.x87_control);
 }
 
 #endif
