@@ -1,6 +1,7 @@
 // An idle process sleeps: with thousands of parked goroutines, timers far away and threads in
-// blocking calls there is not a single context switch, once things have settled. The thread of the
-// test itself sleeps by one system call and is not counted.
+// blocking calls there is not a single context switch, once things have settled; with a ticker
+// there are a few for each tick. The thread of the test itself sleeps by one system call and is not
+// counted.
 #include "support/child.hpp"
 #include "support/scale.hpp"
 #include "support/threads.hpp"
@@ -67,6 +68,31 @@ void expect_no_switches() {
   }
 }
 
+std::uint64_t sum_of(const std::map<std::string, std::uint64_t>& switches) {
+  std::uint64_t sum = 0;
+  for (const auto& [tid, count] : switches) sum += count;
+  return sum;
+}
+
+// Looks for two seconds in which a tick costs no more context switches than that, as above.
+void expect_few_switches_for_each(const std::atomic<std::uint64_t>& ticks, std::uint64_t most) {
+  const auto deadline = std::chrono::steady_clock::now() + 20s;
+  for (int look = 1;; ++look) {
+    const std::uint64_t ticks_before = ticks;
+    const std::uint64_t before = sum_of(switches_of_other_threads());
+    sley_test::sleep_in_the_kernel(2s);
+    const std::uint64_t switches = sum_of(switches_of_other_threads()) - before;
+    const std::uint64_t ticked = ticks - ticks_before;
+    std::printf("%llu ticks, %llu context switches in look %d\n",
+                static_cast<unsigned long long>(ticked), static_cast<unsigned long long>(switches),
+                look);
+    if (ticked != 0 && switches <= most * ticked) return;
+    if (std::chrono::steady_clock::now() < deadline) continue;
+    EXPECT_LE(switches, most * ticked);
+    return;
+  }
+}
+
 // Parks `count` goroutines, after they have done something.
 class parked_goroutines {
  public:
@@ -128,6 +154,26 @@ CHILD_MAIN(has_timers_far_away_and_threads_in_blocking_calls) {
   return sley_test::verdict();
 }
 
+// A tick wakes the machine that waits for it, one that looks for more work, and sysmon; and sysmon
+// a few times more if it is early. On a busy machine some threads also lose their CPU meanwhile.
+CHILD_MAIN(has_a_ticker) {
+  const chan<void> release;
+  std::atomic<std::uint64_t> ticks{0};
+  sley::wait_group group;
+  group.go([&, release] {
+    const sley::ticker ticker(100ms);
+    bool is_released = false;
+    while (!is_released) {
+      sley::select(sley::on_receive(ticker.channel(), [&](auto) { ++ticks; }),
+                   sley::on_receive(release, [&](bool) { is_released = true; }));
+    }
+  });
+  expect_few_switches_for_each(ticks, 8);
+  release.close();
+  group.wait();
+  return sley_test::verdict();
+}
+
 CHILD_MAIN(is_between_two_runs) {
   const chan<void> release;
   std::atomic<bool> ended{false};
@@ -150,11 +196,11 @@ CHILD_MAIN(is_between_two_runs) {
 }
 
 // All at the same time, because each takes some seconds to settle.
-TEST(idle, a_process_with_nothing_to_do_makes_no_context_switches) {
+TEST(idle, a_process_makes_context_switches_only_for_what_it_has_to_do) {
   if (sley_test::under_tsan) GTEST_SKIP() << "it has a thread that is never idle for long";
   const std::vector<std::string> names = {"has_parked_goroutines",
                                           "has_timers_far_away_and_threads_in_blocking_calls",
-                                          "is_between_two_runs"};
+                                          "has_a_ticker", "is_between_two_runs"};
   const auto children = sley_test::run_children(names);
   for (std::size_t i = 0; i < names.size(); ++i) {
     std::printf("%s:\n%s", names[i].c_str(), children[i].out.c_str());

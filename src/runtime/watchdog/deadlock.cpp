@@ -42,10 +42,16 @@ bool is_any_timer_armed() noexcept {
   return false;
 }
 
+}  // namespace
+
+bool is_event_to_come() noexcept { return is_any_timer_armed() || is_any_in_io(); }
+
+namespace {
+
 bool is_anything_to_come() noexcept {
   return !are_all_idle() || sched.stackless_count.load_relaxed() != 0 || sched.gate.is_halted() ||
-         sched.threads.requests.is_any_coming() || is_anything_queued() || is_any_timer_armed() ||
-         is_any_in_io() || is_world_request_pending() || is_dump_requested();
+         sched.threads.requests.is_any_coming() || is_anything_queued() || is_event_to_come() ||
+         is_world_request_pending() || is_dump_requested();
 }
 
 account take_account() noexcept {

@@ -5,9 +5,13 @@
 // It looks often while it finds something and seldom otherwise: every 60 us at first (Go: 20; that
 // would make more threads for blocking calls and use more CPU time), after 50 rounds without
 // success at doubled intervals up to 10 ms, and at the end of a time slice. When all processors are
-// idle and nothing is left to tidy up, it sleeps until one is taken into use (pop_idle). So an idle
-// process makes no wake-ups. Exception: ten a second while a goroutine without a processor sleeps
-// in the kernel, because it might come back and compute.
+// idle and nothing is left to tidy up, it rests: it sleeps until one is taken into use (pop_idle).
+// So an idle process makes no wake-ups. Exception: ten a second while a goroutine without a
+// processor sleeps in the kernel, because it might come back and compute.
+//
+// After work that comes often sysmon looks on for a while before it rests, because each rest costs
+// the next work a wake-up of sysmon. After work that comes seldom it rests at once: a process with
+// a ticker of a second wakes sysmon once a second.
 #include "runtime/watchdog/sysmon.hpp"
 
 #include "base/check.hpp"
@@ -27,6 +31,7 @@
 
 #include <algorithm>
 #include <string_view>
+#include <utility>
 
 namespace sley::rt {
 
@@ -37,6 +42,8 @@ constexpr std::int64_t longest_delay_ns = 10'000'000;
 constexpr std::int64_t longest_delay_in_reserve_ns = 1'000'000;
 // With all processors idle while threads run goroutines without one.
 constexpr std::int64_t longest_delay_idle_ns = 100'000'000;
+// Work that comes this long after the work that last ended a rest comes seldom.
+constexpr std::int64_t seldom_ns = 50'000'000;
 constexpr std::int64_t second_ns = 1'000'000'000;
 
 // The duties of about once a second, while there is any.
@@ -47,10 +54,16 @@ void keep_house(std::int64_t now_ns) noexcept {
   sched.coarse_s.store_relaxed(
       static_cast<std::uint32_t>((now_ns - watchdog.started_ns) / second_ns));
   follow_automatic_procs();
-  watchdog.is_trimmed = watchdog.trimmer.trim_batch();
+  watchdog.trim_due_s = watchdog.trimmer.trim_batch();
 }
 
-bool is_house_in_order() noexcept { return watchdog.is_trimmed && watchdog.threads.is_settled(); }
+// When the next duty is due while no goroutine runs; `never` if there is none.
+std::int64_t next_duty_ns() noexcept {
+  if (!watchdog.threads.is_settled()) return watchdog.house_ns;
+  if (watchdog.trim_due_s == stack_trimmer::never_s) return never;
+  const std::int64_t due_ns = watchdog.started_ns + watchdog.trim_due_s * second_ns;
+  return std::max(due_ns, watchdog.house_ns);
+}
 
 // All processors are idle: asks to be woken when one is taken into use. False if one already was.
 bool announce_rest() noexcept {
@@ -89,6 +102,42 @@ std::int64_t longest_delay(bool all_idle) noexcept {
   return all_idle ? longest_delay_idle_ns : longest_delay_ns;
 }
 
+look_result look_around(std::int64_t now_ns) noexcept {
+  serve_dump_requests();
+  serve_world_requests();
+  const look_result look = look_at_processors(now_ns);
+  watchdog.spread.look(now_ns);
+  if (watchdog.reserve.adjust(now_ns)) watchdog.looks_due.look_round();
+  watchdog.detached.watch();
+  ready_all(watchdog.late.look(now_ns));
+  help_out();
+  keep_house(now_ns);
+  watchdog.trace.print_if_due(now_ns);
+  return look;
+}
+
+// May sysmon rest, while all processors are idle? At once only where an event will end the rest: a
+// deadlock would not, and cannot be told from work that is about to end before some time has gone.
+bool is_quiet() noexcept {
+  return watchdog.looks_due.delay_ns() >= longest_delay_ns ||
+         (watchdog.comes_seldom && is_event_to_come());
+}
+
+// Sleeps until a processor is taken into use or a duty is due. False if there is work already.
+bool rest(std::int64_t now_ns) noexcept {
+  if (debug_options().schedtrace_ns != 0 || !announce_rest()) return false;
+  pace& looks = watchdog.looks_due;
+  const bool is_watching = !watchdog.detached.is_empty() && !sched.gate.is_halted();
+  const std::int64_t watch_ns = is_watching ? now_ns + looks.delay_ns() : never;
+  if (sleep_until(std::min(next_duty_ns(), watch_ns), now_ns)) {
+    looks.look_round();
+    const std::int64_t woken_ns = platform::now_ns();
+    watchdog.comes_seldom = woken_ns - std::exchange(watchdog.woken_ns, woken_ns) >= seldom_ns;
+  }
+  end_rest();
+  return true;
+}
+
 void sysmon_main(void*) {
   platform::set_exact_timers();
   platform::ask_for_short_slices();
@@ -97,35 +146,20 @@ void sysmon_main(void*) {
   pace& looks = watchdog.looks_due;
   for (;;) {
     const std::int64_t now_ns = platform::now_ns();
-    serve_dump_requests();
-    serve_world_requests();
-    const look_result look = look_at_processors(now_ns);
-    watchdog.spread.look(now_ns);
-    if (watchdog.reserve.adjust(now_ns)) looks.look_round();
-    watchdog.detached.watch();
-    ready_all(watchdog.late.look(now_ns));
-    help_out();
-    keep_house(now_ns);
-    watchdog.trace.print_if_due(now_ns);
+    const look_result look = look_around(now_ns);
     const bool all_idle = are_all_idle();
     if (look.has_taken) {
       looks.hurry();
     } else {
       looks.slow_down(longest_delay(all_idle));
     }
-    const bool is_quiet = all_idle && looks.delay_ns() >= longest_delay_ns;
-    if (is_quiet) look_for_deadlock();
     if (!all_idle) sched.sysmon.awaits_foreigners.store_relaxed(false);
-    const bool is_watching = !watchdog.detached.is_empty() && !sched.gate.is_halted();
-    if (is_quiet && debug_options().schedtrace_ns == 0 && announce_rest()) {
-      const std::int64_t duty_ns = is_house_in_order() ? never : watchdog.house_ns;
-      const std::int64_t watch_ns = is_watching ? now_ns + looks.delay_ns() : never;
-      if (sleep_until(std::min(duty_ns, watch_ns), now_ns)) looks.look_round();
-      end_rest();
-    } else {
-      watchdog.due_ns = std::min(looks.after(watchdog.due_ns, now_ns), look.look_at_ns);
-      if (sleep_until(watchdog.due_ns, now_ns)) looks.hurry();
+    if (all_idle && is_quiet()) {
+      look_for_deadlock();
+      if (rest(now_ns)) continue;
     }
+    watchdog.due_ns = std::min(looks.after(watchdog.due_ns, now_ns), look.look_at_ns);
+    if (sleep_until(watchdog.due_ns, now_ns)) looks.hurry();
   }
 }
 

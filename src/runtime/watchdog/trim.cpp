@@ -76,9 +76,28 @@ void trim(goroutine* const* batch, std::size_t size, std::uint32_t now_s) noexce
 
 }  // namespace
 
-bool stack_trimmer::trim_waiting() noexcept {
-  if (detail::barriers_are_symmetric || !platform::finds_own_tables_without_lock()) return true;
+std::uint32_t stack_trimmer::trim_waiting() noexcept {
+  if (detail::barriers_are_symmetric || !platform::finds_own_tables_without_lock()) return never_s;
   const std::uint32_t now_s = sched.coarse_s.load_relaxed();
+  if (!is_in_round_) {
+    if (now_s < next_round_s_) return next_round_s_;
+    begin_round(now_s);
+  }
+  look_at_batch(now_s);
+  if (is_in_round_) return now_s + 1;
+  return found_ ? next_round_s_ : never_s;
+}
+
+void stack_trimmer::begin_round(std::uint32_t now_s) noexcept {
+  slab_ = slabs.newest();
+  place_ = 0;
+  is_in_round_ = true;
+  found_ = false;
+  // A goroutine that parks after this round has begun has waited long enough in the next.
+  next_round_s_ = now_s + wait_at_least_s;
+}
+
+void stack_trimmer::look_at_batch(std::uint32_t now_s) noexcept {
   std::size_t trims = 0;
   std::size_t looks = 0;
   goroutine* batch[batch_size];
@@ -99,30 +118,22 @@ bool stack_trimmer::trim_waiting() noexcept {
     }
   }
   if (size != 0) trim(batch, size, now_s);
-  return is_settled_;
 }
 
 // Null at the end of a round.
 goroutine* stack_trimmer::next() noexcept {
-  if (slab_ == nullptr) {
-    slab_ = slabs.newest();
-    place_ = 0;
-  }
   if (slab_ != nullptr && place_ == slab_records) {
     slab_ = slab_->next;
     place_ = 0;
   }
-  if (slab_ == nullptr) {
-    is_settled_ = !found_;
-    found_ = false;
-    return nullptr;
-  }
-  return &slab_->records[place_++];
+  is_in_round_ = slab_ != nullptr;
+  return is_in_round_ ? &slab_->records[place_++] : nullptr;
 }
 
-bool stack_trimmer::trim_batch() noexcept {
-  const bool is_settled = trim_waiting();
-  return sched.stacks.trim(trims_at_once) && is_settled;
+std::uint32_t stack_trimmer::trim_batch() noexcept {
+  const std::uint32_t due_s = trim_waiting();
+  const bool are_free_left = !sched.stacks.trim(trims_at_once);
+  return are_free_left ? sched.coarse_s.load_relaxed() + 1 : due_s;
 }
 
 }  // namespace sley::rt

@@ -5,24 +5,30 @@
 #include "runtime/state/records.hpp"
 
 #include <cstddef>
+#include <cstdint>
 
 namespace sley::rt {
 
-// Goes over all records, a part of them each time. [sysmon]
+// Goes over all records in rounds, a part of them each time. [sysmon]
 class stack_trimmer {
  public:
-  // Gives back a batch. True if nothing is left to give back.
-  bool trim_batch() noexcept;
+  static constexpr std::uint32_t never_s = UINT32_MAX;
+
+  // Gives back a batch. Returns when the next one is due, in coarse_s; never_s if nothing is left.
+  std::uint32_t trim_batch() noexcept;
 
  private:
-  // True if the last full round found nothing to do now or later.
-  bool trim_waiting() noexcept;
+  // As trim_batch(), for the stacks of goroutines that wait.
+  std::uint32_t trim_waiting() noexcept;
+  void begin_round(std::uint32_t now_s) noexcept;
+  void look_at_batch(std::uint32_t now_s) noexcept;
   goroutine* next() noexcept;
 
   slab* slab_ = nullptr;
   std::size_t place_ = 0;
-  bool found_ = false;
-  bool is_settled_ = false;
+  bool is_in_round_ = false;
+  bool found_ = false;              // in this round: something to give back, now or later
+  std::uint32_t next_round_s_ = 0;  // a round before this finds no goroutine that the last left out
 };
 
 }  // namespace sley::rt

@@ -20,6 +20,8 @@ namespace sley::rt {
 
 struct watchdog_state {
   pace looks_due;                             // how often sysmon looks
+  std::int64_t woken_ns = 0;                  // when work last ended a rest
+  bool comes_seldom = false;                  // that work came long after the work before it
   std::int64_t due_ns = 0;                    // when the present look was due
   last_look looks[max_processors];            // retake.cpp: by processor
   detached_list detached;                     // detached.cpp: machines without a processor
@@ -29,11 +31,11 @@ struct watchdog_state {
   shut_out_machine shut_out[max_processors];  // world.cpp: by processor, while the world is stopped
   bool follows_limits = true;  // world.cpp: the number of processors follows the CPUs
   std::int64_t started_ns = 0;
-  std::int64_t house_ns = 0;  // when the duties of once a second are due
-  idle_threads threads;       // threads.cpp
-  stack_trimmer trimmer;      // trim.cpp
-  bool is_trimmed = false;    // nothing was left to give back
-  sched_tracer trace;         // sched_trace.cpp
+  std::int64_t house_ns = 0;     // when the duties of once a second are due
+  idle_threads threads;          // threads.cpp
+  stack_trimmer trimmer;         // trim.cpp
+  std::uint32_t trim_due_s = 0;  // when there is more to give back, in coarse_s
+  sched_tracer trace;            // sched_trace.cpp
 };
 
 extern watchdog_state watchdog;
