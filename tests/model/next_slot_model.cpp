@@ -18,10 +18,11 @@ void take(element* e) {
 }
 
 // The owner puts two elements, the second in place of the first if that is still there, and takes
-// the rest. A thief comes by at any moment.
+// the rest. Thieves come by at any moment.
 struct each_element_is_taken_once : model::suite<each_element_is_taken_once, 3> {
   static constexpr const char* name = "each_element_is_taken_once";
-  static constexpr int bound = 4;
+  static constexpr int bound = 3;
+  static constexpr bool has_barriers = true;
 
   parts::next_slot<element> slot;
   element elements[2];
@@ -29,7 +30,7 @@ struct each_element_is_taken_once : model::suite<each_element_is_taken_once, 3> 
   void thread(unsigned index) {
     if (index == 0) {
       owner();
-    } else if (element* e = slot.take()) {
+    } else if (element* e = slot.steal()) {
       take(e);
     }
   }
@@ -51,8 +52,14 @@ struct each_element_is_taken_once : model::suite<each_element_is_taken_once, 3> 
 }  // namespace
 
 int main(int argc, char** argv) {
-  return model::model(
-             "next_slot", {model::scenario_of<each_element_is_taken_once>()},
-             {{"RN-1"}, {"RN-1@put"}, {"RN-1@put.release"}, {"RN-1@take"}, {"RN-1@take.acquire"}})
+  return model::model("next_slot", {model::scenario_of<each_element_is_taken_once>()},
+                      {{"RN-1"},
+                       {"RN-1@put"},
+                       {"RN-1@replace"},
+                       {"RN-1@steal"},
+                       {"RN-1@steal.acquire"},
+                       {"RN-3"},
+                       {"RN-3@replace"},
+                       {"RN-3@steal"}})
       .run(argc, argv);
 }

@@ -99,7 +99,7 @@ struct ready_follows_park : park_suite<ready_follows_park, 3> {
     } else if (index == 1) {
       send(1);
       if (goroutine* next = machines[1].next.take()) resume(next);
-    } else if (goroutine* next = machines[1].next.take()) {
+    } else if (goroutine* next = machines[1].next.steal()) {
       resume(next);
     }
   }
@@ -159,7 +159,6 @@ int main(int argc, char** argv) {
               {"LK-2"},
               {"RN-1"},
               {"RN-1@put"},
-              {"RN-1@take"},
               {"RQ-1", a_thief_resumes_it::name}})
       .run(argc, argv);
 }

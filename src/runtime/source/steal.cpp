@@ -18,7 +18,7 @@ constexpr std::int64_t next_slot_grace_ns = 20'000;
 goroutine* steal_next(processor* victim) noexcept {
   if (victim->next.is_empty() || !victim->queue.is_empty()) return nullptr;
   platform::sleep_ns(next_slot_grace_ns);
-  return victim->next.take();
+  return victim->next.steal();
 }
 
 goroutine* steal_from(processor* p, processor* victim, bool last_round, bool& ran_timers) noexcept {

@@ -27,6 +27,15 @@ TEST(next_slot, a_second_element_displaces_the_first) {
   EXPECT_TRUE(slot.is_empty());
 }
 
+TEST(next_slot, a_thief_takes_what_the_owner_has_left) {
+  sley::parts::next_slot<element> slot;
+  element a;
+  EXPECT_EQ(slot.steal(), nullptr);
+  EXPECT_EQ(slot.put(&a), nullptr);
+  EXPECT_EQ(slot.steal(), &a);
+  EXPECT_EQ(slot.take(), nullptr);
+}
+
 TEST(next_slot, with_a_thief_each_element_is_taken_once) {
   constexpr std::size_t count = 100'000;
   const auto elements = std::make_unique<element[]>(count);
@@ -34,7 +43,7 @@ TEST(next_slot, with_a_thief_each_element_is_taken_once) {
   std::atomic<bool> done{false};
   std::thread thief([&] {
     while (!done) {
-      if (element* e = slot.take()) ++e->taken;
+      if (element* e = slot.steal()) ++e->taken;
     }
   });
   for (std::size_t i = 0; i < count; ++i) {
