@@ -33,8 +33,10 @@ rt::goroutine* send_time(rt::timer* t, std::int64_t now_ns) noexcept {
   return a.wake == nullptr ? nullptr : a.wake->g;
 }
 
-// True if there was a value, which is gone.
+// True if there was a value, which is gone. The timer is held, and it alone sends: an empty channel
+// stays empty, so that needs no lock.
 bool drain(chan_core* c) noexcept {
+  if (!c->has_values()) return false;
   time_point stale;
   detail::lock_guard guard(c->guard);
   if (!c->has_values()) return false;
@@ -44,6 +46,7 @@ bool drain(chan_core* c) noexcept {
 
 bool stop_and_drain(channel_timer* t, rt::timer_hold& hold) noexcept {
   const bool was_armed = hold.disarm();
+  t->is_stopped = true;
   return drain(t->channel) || was_armed;
 }
 
@@ -65,7 +68,7 @@ detail::chan_ref make_timer_channel(std::int64_t delay_ns, std::int64_t period_n
 }  // namespace
 
 void destroy(channel_timer* t) noexcept {
-  {
+  if (!t->is_stopped) {
     rt::inside inside;
     rt::remove_timer(t);
   }
@@ -152,7 +155,7 @@ inline void timer_ref::check_not_moved_from() const {
 }
 
 timer_ref::~timer_ref() {
-  if (channel_.core() != nullptr) {
+  if (channel_.core() != nullptr && !channel_.core()->timer->is_stopped) {
     rt::inside inside;
     rt::timer_hold hold(channel_.core()->timer);
     sync::stop_and_drain(channel_.core()->timer, hold);
@@ -185,6 +188,7 @@ bool timer_ref::reset(std::int64_t delay_ns, std::int64_t period_ns) const {
     was_pending = sync::stop_and_drain(t, hold);
     t->period_ns = period_ns;
     is_armed = hold.arm(when_ns);
+    t->is_stopped = !is_armed;
   } else {
     rt::timer_hold hold(function_);
     was_pending = hold.is_armed();

@@ -11,6 +11,10 @@ namespace sley::sync {
 
 struct channel_timer : rt::timer {
   detail::chan_core* channel = nullptr;  // [const]
+  // The timer was stopped and not armed again, so its function does not run. Written under the
+  // heap's lock by the timer's handle, and read by that or by the last holder of the channel, which
+  // comes after it (RF-1). The function never touches it.
+  bool is_stopped = false;
 };
 
 // The channel goes away: its timer must not send any more.

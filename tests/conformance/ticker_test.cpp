@@ -98,6 +98,25 @@ GO_TEST(ticker, a_destroyed_ticker_ticks_no_more) {
   EXPECT_TRUE(is_empty(c));
 }
 
+// Whatever was done to it before, and whether or not its channel is still known.
+GO_TEST(ticker, a_destroyed_ticker_has_left_no_timer_armed) {
+  const auto armed = [] { return sley::runtime::read_stats().timers; };
+  const auto before = armed();
+  for (int i = 0; i < 1000; ++i) {
+    sley::recv_chan<time_point> c;
+    {
+      ticker t(i % 2 == 0 ? 1us : 1h);
+      if (i % 3 != 0) c = t.channel();
+      if (i % 5 != 0) t.stop();
+      if (i % 7 < 3) t.reset(1us);
+      if (i % 11 < 3) sley::this_goroutine::yield();
+      if (i % 13 < 3) t.stop();
+    }
+    EXPECT_TRUE(i % 3 == 0 || is_empty(c)) << i;
+    EXPECT_EQ(armed(), before) << i;
+  }
+}
+
 namespace {
 
 // Stops the world time and again, as a collection of garbage does in Go.
