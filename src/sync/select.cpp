@@ -248,19 +248,20 @@ class selection {
       rt::ready(g);  // the timer was faster: no other waker wakes g, so it is still there
   }
 
+  // The channel that woke us has taken its waiter out. The others are left one by one: a waker that
+  // finds a waiter of ours meanwhile cannot claim it.
   outcome leave_queues() noexcept {
     outcome o{.index = detail::select_timed_out};
-    lock_all();
     for (std::size_t i = 0; i < count_; ++i) {
       select_case& c = cases_[lock_order_[i]];
       if (&waiters_[i] == chosen_) {
         c.received = waiters_[i].success;
         o = {.index = lock_order_[i], .closed = !waiters_[i].success};
       } else {
+        detail::lock_guard guard(c.channel->guard);
         queue_of(c).remove(&waiters_[i]);
       }
     }
-    unlock_all();
     return o;
   }
 

@@ -15,8 +15,8 @@ namespace sley::sync {
 // A goroutine that waits for the first of several things is claimed by exactly one of its wakers.
 //
 //   SL-1  One waker: wakers claim by compare-and-swap to `claimed`. A waker at a channel holds that
-//         channel's lock, under which the goroutine later removes its other nodes, so the state is
-//         there while the waker looks.
+//         channel's lock, under which the goroutine later removes its node unless it was the
+//         chosen one, so the state is there while the waker looks.
 //   SL-2  Some wakers may come before the goroutine is parked: a timer, the end of a context, and a
 //         notifier of a condition variable. Such a waker only claims. The goroutine, which turns
 //         `arriving` into `parked` once its context is saved, finds the claim and goes on by

@@ -52,12 +52,12 @@ struct claim_suite : model::locking_suite<Derived, Threads> {
     ++wakes;
     RL_ASSERT(f->context.get() == 1);
     f->context.set(2);
-    lock_all();
     for (unsigned i = 0; i < channels; ++i) {
       if (model::is_left_out("leave the queues")) break;
-      if (&f->waiters[i] != f->chosen) queues[i].remove(&f->waiters[i]);
+      if (&f->waiters[i] == f->chosen) continue;
+      detail::lock_guard guard(locks[i]);
+      queues[i].remove(&f->waiters[i]);
     }
-    unlock_all();
     if (!model::is_left_out("disarm the timer")) {
       timers.acquire();
       timer_is_armed.set(false);

@@ -134,13 +134,19 @@ proctype selector() {
 #endif
         end_waits: select_note?_;
         is_saved = false;
-        /* leave_queues() */
-        lock_all();
+        /* leave_queues(); the chosen one has been taken out */
 #ifndef NO_LEAVE
-        is_waiting[0] = false;
-        is_waiting[1] = false;
+        do
+        :: at < CHANNELS ->
+           if
+           :: at != chosen -> lock(at); is_waiting[at] = false; unlock(at)
+           :: else
+           fi;
+           at++
+        :: else -> break
+        od;
+        at = 0;
 #endif
-        unlock_all();
         if
         :: chosen == CHANNELS -> assert(claim == timed_out)
         :: chosen != CHANNELS && got_value -> received++
