@@ -25,21 +25,22 @@ bool spill(processor* p, goroutine* g) noexcept {
   return true;
 }
 
+// Queues a runnable goroutine so that it runs next on this machine's processor.
+[[gnu::always_inline]] inline void run_next(machine* m, goroutine* g) noexcept {
+  processor* p = m->p;
+  if (__builtin_expect(p == nullptr, 0) || !platform::stays_here()) {
+    run_last(g);
+  } else if (goroutine* displaced = p->next.put(g)) {
+    run_after_those_here(p, displaced);
+  }
+}
+
 }  // namespace
 
 void run_after_those_here(processor* p, goroutine* g) noexcept {
   while (!p->queue.push(g)) {  // ends: a failed spill means that a thief made room
     if (spill(p, g)) return;
   }
-}
-
-void run_next(machine* m, goroutine* g) noexcept {
-  processor* p = m->p;
-  if (p == nullptr || !platform::stays_here()) {
-    run_last(g);
-    return;
-  }
-  if (goroutine* displaced = p->next.put(g)) run_after_those_here(p, displaced);
 }
 
 void run_last(goroutine* g) noexcept {

@@ -13,8 +13,6 @@ namespace sley::rt {
 
 // Makes a record in status idle, with its task and id, a runnable goroutine. [inside]
 void start(machine* m, goroutine* g) noexcept;
-// Queues a runnable goroutine so that it runs next on this machine's processor. [inside]
-void run_next(machine* m, goroutine* g) noexcept;
 // Queues a runnable goroutine at the end of p's queue. [inside] by the holder of p
 void run_after_those_here(processor* p, goroutine* g) noexcept;
 // Queues a runnable goroutine at the end of the global queue. [inside, or without a machine]

@@ -44,8 +44,8 @@ bool manage_without_machine(processor* p) noexcept {
 
 }  // namespace
 
-void wake_if_needed() noexcept {
-  if (__builtin_expect(sched.gate.wake_needed(), 0) && !is_thread_coming()) wake_p();
+void wake_for_work() noexcept {
+  if (!is_thread_coming()) wake_p();
 }
 
 void wake_p() noexcept {

@@ -2,13 +2,18 @@
 #pragma once
 
 #include "runtime/state/machine.hpp"
+#include "runtime/state/sched_state.hpp"
 
 #include <cstdint>
 
 namespace sley::rt {
 
-void wake_if_needed() noexcept;  // [inside] after publishing work
-void wake_p() noexcept;          // [inside] starts one searching machine, if one is wanted
+void wake_p() noexcept;         // [inside] starts one searching machine, if one is wanted
+void wake_for_work() noexcept;  // as wake_p(), unless a requested thread is coming
+// [inside] after publishing work
+[[gnu::always_inline]] inline void wake_if_needed() noexcept {
+  if (__builtin_expect(sched.gate.wake_needed(), 0)) wake_for_work();
+}
 
 // Puts the machine to sleep until it has a processor. False: the thread must end. [own stack]
 [[nodiscard]] bool stop_m(machine* m) noexcept;

@@ -8,7 +8,7 @@
 #include "runtime/run/attend.hpp"
 #include "runtime/run/pause.hpp"
 #include "runtime/run/switch.hpp"
-#include "runtime/source/find_runnable.hpp"
+#include "runtime/source/next_local.hpp"
 #include "runtime/state/machine.hpp"
 #include "runtime/state/processor.hpp"
 #include "runtime/state/records.hpp"

@@ -9,7 +9,7 @@
 #include "runtime/queue/ready.hpp"
 #include "runtime/run/switch.hpp"
 #include "runtime/run/turn.hpp"
-#include "runtime/source/find_runnable.hpp"
+#include "runtime/source/next_local.hpp"
 #include "runtime/state/machine.hpp"
 #include "runtime/state/processor.hpp"
 #include "runtime/state/run_trace.hpp"

@@ -4,7 +4,7 @@
 #include "platform/decisions.hpp"
 #include "runtime/queue/hand_off.hpp"
 #include "runtime/queue/ready.hpp"
-#include "runtime/queue/stacks.hpp"
+#include "runtime/source/next_local.hpp"
 #include "runtime/source/poll.hpp"
 #include "runtime/source/prefetch.hpp"
 #include "runtime/source/steal.hpp"
@@ -20,43 +20,6 @@
 namespace sley::rt {
 
 namespace {
-
-// A processor with timers reads the clock at most this often: once in a few microseconds.
-constexpr std::uint64_t clock_interval_cycles = 10'000;
-// A slice that goroutines inherit is checked for its end after this many of them.
-constexpr std::uint32_t slice_check_interval = 64;
-
-// Due timers are left to the slow path, because firing one takes locks.
-bool timers_are_due(processor* p) noexcept {
-  const std::int64_t first = p->timers.first_ns.load_relaxed();
-  if (first == never) return false;
-  const std::uint64_t cycles = platform::cycle_counter();
-  if (cycles - p->clock_read_cycles < clock_interval_cycles) return false;
-  p->clock_read_cycles = cycles;
-  return first <= platform::now_ns();
-}
-
-// Goroutines that make each other runnable share one time slice: is it over?
-bool slice_is_over(processor* p) noexcept {
-  if (++p->inherited % slice_check_interval != 0) return false;
-  const std::int64_t now = platform::now_ns();
-  if (p->inherited == slice_check_interval) p->slice_end_ns = now + debug_options().slice_ns;
-  return now >= p->slice_end_ns;
-}
-
-// Takes the next slot: the goroutine that was just made runnable, in the slice of its waker. When
-// that slice is over, the goroutine goes to the end of the global queue.
-inline goroutine* take_next(processor* p) noexcept {
-  goroutine* g = p->next.take();
-  if (g == nullptr || !platform::ends_slice(slice_is_over(p))) return g;
-  count(p->figures.preemptions);
-  run_last(g);
-  return nullptr;
-}
-
-bool wants_global_first(const processor* p) noexcept {
-  return p->tick.load_relaxed() % fairness_tick == 0 && !sched.queue.is_empty();
-}
 
 // Takes a batch from the global queue, which is not empty.
 goroutine_list take_share(std::size_t most) noexcept {
@@ -107,37 +70,25 @@ void see_to_requests(machine* m) noexcept {
   if ((lowered & border::moves) != 0) move_as_asked(m);
 }
 
-// The goroutine cannot be switched to directly: puts it back and leaves it to the slow path.
+}  // namespace
+
+// Goroutines that make each other runnable share one time slice.
+[[gnu::noinline]] bool is_shared_slice_over(processor* p) noexcept {
+  const std::int64_t now = platform::now_ns();
+  if (p->inherited == slice_check_interval) p->slice_end_ns = now + debug_options().slice_ns;
+  return now >= p->slice_end_ns;
+}
+
+[[gnu::noinline]] goroutine* send_behind_others(processor* p, goroutine* g) noexcept {
+  count(p->figures.preemptions);
+  run_last(g);
+  return nullptr;
+}
+
 [[gnu::noinline]] local_pick leave_to_slow_way(processor* p, goroutine* g) noexcept {
   goroutine* displaced = p->next.put(g);
   SLEY_CHECK(displaced == nullptr, "the next slot is empty when the queue is looked at");
   return {nullptr, false};
-}
-
-}  // namespace
-
-local_pick next_local(machine* m, parts::stack* warm) noexcept {
-  processor* p = m->p;
-  if (m->border.attention() != 0 || timers_are_due(p)) return {nullptr, false};
-  goroutine* g = take_next(p);
-  if (g == nullptr) {
-    if (wants_global_first(p)) return {nullptr, false};
-    g = p->queue.pop();
-    if (g == nullptr) return {nullptr, true};
-    begin_slice(p);
-  }
-  if (const std::uint8_t needs = g->needs.load_acquire("TR-1"); needs != 0) {
-    if (needs != needs_stack) return leave_to_slow_way(p, g);
-    if (warm != nullptr && g->own_stack_bytes() == 0) {
-      g->stack = warm;
-      g->needs.store_relaxed(0);
-    } else if (!bind_cached_stack(m, g)) {
-      return leave_to_slow_way(p, g);
-    }
-  }
-  g->status.transition(parts::status::runnable, parts::status::running);
-  count(p->figures.switches);
-  return {g, false};
 }
 
 pick find_runnable(machine* m) noexcept {
