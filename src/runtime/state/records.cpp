@@ -8,6 +8,7 @@
 #include "runtime/state/sched_state.hpp"
 
 #include <new>
+#include <utility>
 
 namespace sley::rt {
 
@@ -20,29 +21,42 @@ detail::lock machines_lock{detail::lock_rank::machines};
 machine* unused_machines = nullptr;  // [lock: machines_lock]
 std::uint32_t raised_on_new = 0;     // [lock: machines_lock] reasons of the border
 
-// Requires sched.lock. Adds new records to `records`. False if there is no memory.
+// Adds new records to `records`. False if there is no memory. Without sched.lock, because a first
+// touch of memory takes long.
 bool make_slab(goroutine_list& records) noexcept {
   void* place = memory.allocate(sizeof(slab));
   if (place == nullptr) return false;
   auto* made = ::new (place) slab;
   for (goroutine& g : made->records) records.push_back(&g);
+  detail::lock_guard guard(sched.lock);
   slabs.add(made);
   return true;
 }
 
 goroutine* take_shared_record() noexcept {
+  {
+    detail::lock_guard guard(sched.lock);
+    if (!sched.dead.is_empty()) return sched.dead.pop_front();
+  }
+  goroutine_list made;
+  if (!make_slab(made)) return nullptr;
+  goroutine* g = made.pop_front();
   detail::lock_guard guard(sched.lock);
-  if (sched.dead.is_empty() && !make_slab(sched.dead)) return nullptr;
-  return sched.dead.pop_front();
+  sched.dead.append(std::move(made));
+  return g;
 }
 
-// Fills the processor's list half, with shared or new records.
+static_assert(slab_records <= dead_cache, "a processor keeps all that it makes at once");
+
+// Fills the processor's list half with shared records, or whole with new ones.
 void refill(processor* p) noexcept {
-  detail::lock_guard guard(sched.lock);
-  if (sched.dead.is_empty() && !make_slab(sched.dead)) return;
-  while (p->dead.size() < dead_cache / 2 && !sched.dead.is_empty()) {
-    p->dead.push_back(sched.dead.pop_front());
+  {
+    detail::lock_guard guard(sched.lock);
+    while (p->dead.size() < dead_cache / 2 && !sched.dead.is_empty()) {
+      p->dead.push_back(sched.dead.pop_front());
+    }
   }
+  if (p->dead.is_empty()) make_slab(p->dead);
 }
 
 void spill(processor* p) noexcept {
