@@ -85,12 +85,17 @@ struct sysmon_state {
   detail::atomic<bool> awaits_foreigners;  // [atomic DL-1]
 };
 
+// The words that one kind of operation writes have cache lines of their own, and so have the words
+// that processors hardly do more than read.
 struct sched_state {
-  parts::wake_gate gate;
-  parts::global_queue<goroutine, &goroutine::next> queue;
-  parts::stack_pool stacks;
-  base::visit_order order;          // [stw] how thieves walk over the processors
-  processor* processors = nullptr;  // [const] once booted: an array of max_processors
+  static constexpr std::size_t line = 64;
+
+  alignas(line) parts::wake_gate gate;
+  alignas(line) parts::global_queue<goroutine, &goroutine::next> queue;
+  alignas(line) parts::stack_pool stacks;
+
+  alignas(line) base::visit_order order;  // [stw] how thieves walk over the processors
+  processor* processors = nullptr;        // [const] once booted: an array of max_processors
   // The number of processors, and the most there ever were: a processor behind the first number
   // exists, but no machine holds it. Both change only while the world is stopped, so a machine with
   // a processor sees no change.
@@ -102,9 +107,10 @@ struct sched_state {
   void (*goroutine_main)() = nullptr;
   detail::atomic<bool> is_snapshot_taken;  // relaxed: a hint for a dump, which can't wait long
   run_trace* traces = nullptr;  // [stw] an element for each processor; null: the tracer is off
-  base::published<std::uint32_t> watched_count;  // descriptors in use; changed by run/netpoll.cpp
+  base::published<std::uint32_t> watched_count;   // descriptors in use; changed by run/netpoll.cpp
+  detail::atomic<std::uint32_t> stackless_count;  // size of `stackless`, read without the lock
 
-  detail::lock lock{detail::lock_rank::scheduler};
+  alignas(line) detail::lock lock{detail::lock_rank::scheduler};
   processor* idle_processors = nullptr;              // [lock: lock] last in, first out
   machine* idle_machines = nullptr;                  // [lock: lock] last in, first out
   detail::atomic<std::uint32_t> idle_machine_count;  // changed under lock; read as a figure, TH-1
@@ -112,8 +118,8 @@ struct sched_state {
   goroutine_list stackless;  // [lock: lock] runnable, but there is no memory for a stack
 
   parts::registry<machine, &machine::next_all> machines;
-  detail::atomic<std::uint32_t> stackless_count;       // size of `stackless`, read without the lock
-  detail::atomic<std::uint64_t> next_goroutine_id{2};  // 1 is the main goroutine's
+
+  alignas(line) detail::atomic<std::uint64_t> next_goroutine_id{2};  // 1 is the main goroutine's
   detail::atomic<std::uint64_t> spawned;  // by foreign threads; processors count their own
   detail::atomic<std::uint64_t> thread_wakes;
   detail::atomic<std::uint64_t> hand_offs;
@@ -121,7 +127,7 @@ struct sched_state {
   detail::atomic<std::uint64_t> preemptions;  // by signal or at the border; processors count others
   detail::atomic<bool> has_forked;            // this is the child of a fork
 
-  poller_state poller;
+  alignas(line) poller_state poller;
   thread_state threads;
   main_state main;
   sysmon_state sysmon;
