@@ -18,7 +18,6 @@ option(SLEY_MODELS "build the models of single parts, which try all interleaving
 set(SLEY_SANITIZE "" CACHE STRING "sanitizers for everything built here: empty, address,undefined or thread")
 set_property(CACHE SLEY_SANITIZE PROPERTY STRINGS "" "address,undefined" "thread")
 option(SLEY_FUZZ "build the fuzzers, with clang and libFuzzer" OFF)
-option(SLEY_VALGRIND "tell Valgrind, if the program runs under it, which stacks there are" OFF)
 option(SLEY_CHAOS "perturb the schedule at every seam (defines SLEY_CHAOS=1)" OFF)
 option(SLEY_CHECKS "costly internal checks (defines SLEY_DEBUG_CHECKS=1)" OFF)
 option(SLEY_FP_CONTROL "switch rounding mode and exception masks with each goroutine (2 ns)" ON)
@@ -88,6 +87,18 @@ sley_find_global(ZLIB ZLIB::ZLIB QUIET)
 option(SLEY_GZIP "gzip in <sley/http.hpp>, by zlib" ${ZLIB_FOUND})
 if(SLEY_GZIP AND NOT ZLIB_FOUND)
   message(FATAL_ERROR "sley: SLEY_GZIP needs zlib (Debian: zlib1g-dev)")
+endif()
+
+# A few instructions for each stack that is made, and nothing that is linked.
+find_path(SLEY_VALGRIND_INCLUDE_DIR valgrind/valgrind.h)
+mark_as_advanced(SLEY_VALGRIND_INCLUDE_DIR)
+set(has_valgrind OFF)
+if(SLEY_VALGRIND_INCLUDE_DIR)
+  set(has_valgrind ON)
+endif()
+option(SLEY_VALGRIND "tell Valgrind, if the program runs under it, which stacks there are" ${has_valgrind})
+if(SLEY_VALGRIND AND NOT has_valgrind)
+  message(FATAL_ERROR "sley: SLEY_VALGRIND needs valgrind/valgrind.h (Debian: valgrind)")
 endif()
 
 set(SLEY_TEST_PREFIX "" CACHE STRING

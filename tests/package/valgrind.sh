@@ -1,0 +1,17 @@
+#!/usr/bin/env bash
+# A program with an installed sley runs under Valgrind as it is, and without one false report.
+set -euo pipefail
+. "$(dirname "$0")/common.sh"
+command -v valgrind >/dev/null || { echo "skipped: no valgrind"; exit 77; }
+grep -q '^SLEY_VALGRIND:BOOL=ON' "$build/CMakeCache.txt" || { echo "skipped: it is off"; exit 77; }
+install_moved
+
+for source in main stacks; do
+  read -ra cflags < <(pkg-config --cflags sley)
+  read -ra libs < <(pkg-config --libs sley)
+  "$cxx" -std=c++20 -g "${cflags[@]}" "$here/consumer/$source.cpp" "${libs[@]}" \
+    "-Wl,-rpath,$prefix/$libdir" -o "$scratch/$source"
+  run_and_compare valgrind --log-file="$scratch/$source.log" --error-exitcode=99 "$scratch/$source"
+  ! grep -v '^==[0-9]*== *$' "$scratch/$source.log" | grep -qi 'warning\|invalid\|uninitiali' \
+    || { cat "$scratch/$source.log"; fail "$source: reports of Valgrind"; }
+done
