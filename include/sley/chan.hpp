@@ -3,6 +3,7 @@
 
 #include <sley/detail/chan_core.hpp>
 #include <sley/detail/config.hpp>
+#include <sley/detail/refused.hpp>
 #include <sley/time_span.hpp>
 
 #include <cstddef>
@@ -34,6 +35,10 @@ namespace detail {
 // stand-in as well, so that the compiler says no more than that.
 template <class T>
 using element = std::conditional_t<std::is_void_v<T>, char, std::remove_cvref_t<T>>;
+
+// What receive() returns.
+template <class T>
+using received = std::conditional_t<std::is_void_v<T>, bool, std::optional<element<T>>>;
 
 // Room for one value that a receive may fill.
 template <class T>
@@ -134,9 +139,16 @@ class sending : public Handle {
   // Parks until a receiver or the buffer takes the value. Throws channel_closed if the channel is
   // closed, also when that happens while it is parked; the value is lost then.
   void send(element<T> value) const
-    requires carries_values
+    requires(carries_values && std::is_copy_constructible_v<element<T>>)
   {
     this->ref_.send(&value);
+  }
+  // The same for what is moved only, so that a copy is refused below.
+  template <class Type = T>
+    requires(carries_values && !std::is_copy_constructible_v<element<Type>>)
+  void send(element<T>&& value) const {
+    element<T> own(std::move(value));
+    this->ref_.send(&own);
   }
   void send() const
     requires(!carries_values)
@@ -152,7 +164,10 @@ class sending : public Handle {
   template <class V>
     requires(carries_values && !std::is_convertible_v<V, element<T>>)
   void send(V&&) const {
-    static_assert(std::is_convertible_v<V, element<T>>,
+    constexpr bool is_value = std::is_same_v<std::remove_cvref_t<V>, element<T>>;
+    static_assert(!is_value,
+                  "sley: the value cannot be copied into the channel: pass std::move(x)");
+    static_assert(is_value || std::is_convertible_v<V, element<T>>,
                   "sley: the value does not convert to what the channel carries");
   }
   template <class V>
@@ -250,11 +265,10 @@ class sending : public Handle {
 template <class T, class Handle>
 class receiving : public Handle {
   static constexpr bool carries_values = !std::is_void_v<T>;
-  using optional = std::conditional_t<carries_values, std::optional<element<T>>, bool>;
 
  public:
   // Parks until a value comes. nullopt (false for chan<void>) once closed and drained.
-  optional receive() const {
+  received<T> receive() const {
     if constexpr (!carries_values) {
       return this->ref_.receive(nullptr);
     } else {
@@ -266,13 +280,13 @@ class receiving : public Handle {
 
   // Given up when the context ends, with its error; no value was taken then. The form without
   // `error` throws std::system_error.
-  optional receive(const context& ctx) const {
+  received<T> receive(const context& ctx) const {
     std::error_code error;
-    optional received = receive(ctx, error);
+    received<T> result = receive(ctx, error);
     if (error) throw std::system_error(error, "sley: receive from a channel");
-    return received;
+    return result;
   }
-  optional receive(const context& ctx, std::error_code& error) const {
+  received<T> receive(const context& ctx, std::error_code& error) const {
     if constexpr (!carries_values) {
       return this->ref_.receive(nullptr, ctx, error);
     } else {
@@ -332,6 +346,12 @@ class receiving : public Handle {
   }
 };
 
+// The views refuse what they lack.
+template <class T>
+using only_sends = not_receiving<handle_of<T>, received<T>, element<T>>;
+template <class T>
+using only_receives = not_sending<handle_of<T>>;
+
 std::size_t checked_capacity(auto capacity) {
   if constexpr (std::is_signed_v<decltype(capacity)>) {
     if (capacity < 0) throw std::length_error("sley::chan: negative capacity");
@@ -348,23 +368,21 @@ class timer_ref;
 // where one parks the goroutine it blocks a foreign thread; send and receive on the nil channel
 // never return. From Go's channel types.
 template <class T>
-class send_chan : public detail::sending<T, detail::handle_of<T>> {
+class send_chan : public detail::sending<T, detail::only_sends<T>> {
  public:
   using value_type = T;
 
   send_chan(std::nullptr_t = nullptr) noexcept {}  // the nil channel
-  void begin() const = delete;                     // only what receives is a range
-  void end() const = delete;
 
  private:
   template <class>
   friend class chan;
-  using detail::sending<T, detail::handle_of<T>>::sending;
+  using detail::sending<T, detail::only_sends<T>>::sending;
 };
 
 // The receiving view of a channel.
 template <class T>
-class recv_chan : public detail::receiving<T, detail::handle_of<T>> {
+class recv_chan : public detail::receiving<T, detail::only_receives<T>> {
  public:
   using value_type = T;
 
@@ -374,7 +392,7 @@ class recv_chan : public detail::receiving<T, detail::handle_of<T>> {
   template <class>
   friend class chan;
   friend class detail::timer_ref;
-  using detail::receiving<T, detail::handle_of<T>>::receiving;
+  using detail::receiving<T, detail::only_receives<T>>::receiving;
 };
 
 // A channel of T. T is nothrow move constructible and may be move-only; chan<void> carries bare

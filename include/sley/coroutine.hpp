@@ -216,10 +216,6 @@ inline bool wait_for(select_case& operation, const chan<void>& decided) {
   return chosen == 1 && comes_first(decided);
 }
 
-// What receive() returns.
-template <class T>
-using received = decltype(std::declval<const recv_chan<T>&>().receive());
-
 template <class T>
 void store_received(received<T>& to, receive_slot<element<T>>& from) noexcept {
   if constexpr (std::is_void_v<T>) {

@@ -4,6 +4,7 @@
 
 #include <sley/detail/deadline.hpp>
 #include <sley/detail/future_state.hpp>
+#include <sley/detail/refused.hpp>
 #include <sley/go.hpp>
 
 #include <chrono>
@@ -86,6 +87,7 @@ class future : public detail::future_handle<R> {
 
  public:
   future() noexcept = default;
+  future(const future&, detail::a_future_has_one_owner_use_std_move_or_share = {}) = delete;
   future(future&&) noexcept = default;
   future& operator=(future&&) noexcept = default;
 

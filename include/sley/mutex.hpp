@@ -5,6 +5,7 @@
 #include <sley/detail/config.hpp>
 #include <sley/detail/deadline.hpp>
 #include <sley/detail/lock_owner.hpp>
+#include <sley/detail/refused.hpp>
 #include <sley/detail/wait_list.hpp>
 
 #include <chrono>
@@ -32,7 +33,7 @@ class timed_waiter;
 class SLEY_API mutex {
  public:
   constexpr mutex() noexcept = default;
-  mutex(const mutex&) = delete;
+  mutex(const mutex&, detail::goroutines_share_one_mutex_by_reference = {}) = delete;
   mutex& operator=(const mutex&) = delete;
 #ifdef SLEY_DEBUG_CHECKS
   ~mutex() { check_unused(); }

@@ -33,9 +33,13 @@ using value_of = typename std::remove_cvref_t<Channel>::value_type;
 template <class Channel>
 concept channel_handle = std::is_base_of_v<chan_handle, std::remove_cvref_t<Channel>>;
 template <class Channel>
-concept receiving_handle = channel_handle<Channel> && requires(const Channel& c) { c.receive(); };
+concept receiving_handle =
+    channel_handle<Channel> &&
+    !std::is_base_of_v<only_sends<value_of<Channel>>, std::remove_cvref_t<Channel>>;
 template <class Channel>
-concept sending_handle = channel_handle<Channel> && requires(const Channel& c) { c.close(); };
+concept sending_handle =
+    channel_handle<Channel> &&
+    !std::is_base_of_v<only_receives<value_of<Channel>>, std::remove_cvref_t<Channel>>;
 template <class Channel, class V>
 concept sends = sending_handle<Channel> && !std::is_void_v<value_of<Channel>> &&
                 std::is_convertible_v<V, value_of<Channel>>;

@@ -3,6 +3,7 @@
 
 #include <sley/chan.hpp>
 #include <sley/detail/config.hpp>
+#include <sley/detail/refused.hpp>
 #include <sley/time_span.hpp>
 
 #include <chrono>
@@ -110,7 +111,7 @@ class timer {
 
   timer(timer&&) noexcept = default;
   timer& operator=(timer&&) noexcept = default;
-  timer(const timer&) = delete;
+  timer(const timer&, detail::a_timer_has_one_owner_use_std_move = {}) = delete;
   timer& operator=(const timer&) = delete;
   ~timer() = default;
 
@@ -166,7 +167,7 @@ class ticker {
 
   ticker(ticker&&) noexcept = default;
   ticker& operator=(ticker&&) noexcept = default;
-  ticker(const ticker&) = delete;
+  ticker(const ticker&, detail::a_timer_has_one_owner_use_std_move = {}) = delete;
   ticker& operator=(const ticker&) = delete;
   ~ticker() = default;
 

@@ -4,6 +4,7 @@
 #include <sley/detail/atomic.hpp>
 #include <sley/detail/config.hpp>
 #include <sley/detail/deadline.hpp>
+#include <sley/detail/refused.hpp>
 #include <sley/detail/spawn.hpp>
 #include <sley/detail/wait_list.hpp>
 #include <sley/go.hpp>
@@ -25,7 +26,7 @@ struct counted_call;
 class SLEY_API wait_group {
  public:
   constexpr wait_group() noexcept = default;
-  wait_group(const wait_group&) = delete;  // goroutines share one: capture it by reference
+  wait_group(const wait_group&, detail::goroutines_share_one_wait_group_by_reference = {}) = delete;
   wait_group& operator=(const wait_group&) = delete;
 
   // Adds n, which may be negative, to the counter; when it reaches zero, wakes all callers in

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstdint>
 #include <limits>
+#include <ranges>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,9 @@ using sley_test::eventually;
 using sley_test::go_until_parked;
 using sley_test::let_others_run;
 using sley_test::rounds;
+
+static_assert(std::ranges::input_range<const sley::recv_chan<int>>);
+static_assert(!std::ranges::range<const sley::send_chan<int>>);
 
 // A2, TestChan (2)
 GO_TEST(chan, one_receive_releases_one_blocked_sender) {

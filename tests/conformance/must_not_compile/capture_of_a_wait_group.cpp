@@ -1,4 +1,4 @@
-// expect: use of deleted function .sley::wait_group::wait_group\(const sley::wait_group&\)
+// expect: use of deleted function .*goroutines_share_one_wait_group_by_reference
 // expect: call to deleted constructor of .*sley::wait_group
 #include <sley/sley.hpp>
 

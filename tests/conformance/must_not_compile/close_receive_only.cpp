@@ -1,4 +1,4 @@
-// expect: no member named .close.
+// expect: sley: a recv_chan only receives: send to or close the chan, or a send_chan of it
 #include <sley/sley.hpp>
 
 void snippet() {

@@ -1,5 +1,5 @@
-// expect: use of deleted function
-// expect: call to (implicitly-)?deleted
+// expect: use of deleted function .*a_future_has_one_owner_use_std_move_or_share
+// expect: call to deleted constructor of .sley::future
 #include <sley/sley.hpp>
 
 #include <utility>

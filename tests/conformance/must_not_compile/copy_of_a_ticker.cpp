@@ -1,5 +1,5 @@
-// expect: use of deleted function
-// expect: call to deleted constructor
+// expect: use of deleted function .*a_timer_has_one_owner_use_std_move
+// expect: call to deleted constructor of .sley::ticker
 #include <sley/sley.hpp>
 
 #include <chrono>

@@ -1,5 +1,5 @@
-// expect: use of deleted function
-// expect: call to deleted constructor
+// expect: use of deleted function .*goroutines_share_one_wait_group_by_reference
+// expect: call to deleted constructor of .*sley::wait_group
 #include <sley/sley.hpp>
 
 void snippet() {

@@ -1,6 +1,4 @@
-// expect: use of deleted function .*send_chan<T>::begin\(\)
-// expect: invalid range expression of type .sley::send_chan<int>
-// expect: attempt to use a deleted function
+// expect: sley: a send_chan only sends: receive from the chan, or from a recv_chan of it
 #include <sley/sley.hpp>
 
 void snippet() {

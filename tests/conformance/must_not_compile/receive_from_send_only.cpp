@@ -1,4 +1,4 @@
-// expect: no member named .receive.
+// expect: sley: a send_chan only sends: receive from the chan, or from a recv_chan of it
 #include <sley/sley.hpp>
 
 void snippet() {

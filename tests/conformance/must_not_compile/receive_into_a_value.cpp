@@ -1,6 +1,5 @@
-// expect: cannot convert .std::optional<int>. to .int.
-// expect: cannot convert .*receiving.*optional.*to .int.
-// expect: no viable conversion from .*optional
+// expect: cannot convert .*std::optional<int>.* to .int.
+// expect: no viable conversion from .*std::optional<int>
 #include <sley/sley.hpp>
 
 void snippet() {

@@ -1,5 +1,4 @@
-// expect: use of deleted function.*unique_ptr
-// expect: call to deleted constructor.*unique_ptr
+// expect: sley: the value cannot be copied into the channel: pass std::move\(x\)
 #include <sley/sley.hpp>
 
 #include <memory>
