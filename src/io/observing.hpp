@@ -39,9 +39,11 @@ class observing {
     rt::end_observer(w_, self_, why);
   }
 
- private:
+ protected:
   rt::watched* w_;
   rt::io_observer self_;
+
+ private:
   rt::io_result begun_;
 };
 

@@ -9,8 +9,8 @@
 namespace sley::io {
 
 // Parks until the time is over, or until operations of that side fail: by a deadline, by a context
-// or because the descriptor is closed. Without memory only the time ends it, which may need some as
-// well: std::bad_alloc.
+// or because the descriptor is closed. Without memory for the hook of a context only the time ends
+// it; without memory for a timer, std::bad_alloc.
 void pause(rt::watched* w, direction d, time_span time, const context& ctx);
 
 }  // namespace sley::io

@@ -78,6 +78,19 @@ goroutine* expire(timer* t, std::int64_t) noexcept {
   return alert_one_in_time(side->owner, *side);
 }
 
+goroutine* sound(timer* t, std::int64_t) noexcept {
+  const auto* alarm = static_cast<io_alarm*>(t);
+  detail::lock_guard guard(alarm->of->lock);
+  alarm->observer.end = io_result::timed_out;
+  return alert(alarm->observer);
+}
+
+}  // namespace
+
+io_alarm::io_alarm(watched* w, io_observer& o) noexcept : of(w), observer(o) { fire = &sound; }
+
+namespace {
+
 // ---- records ----
 
 watched* make_record() noexcept {

@@ -108,6 +108,13 @@ inline void collect(goroutine* g, goroutine_list& woken) noexcept {
   if (g != nullptr) woken.push_back(g);
 }
 
+// Ends an observer's waits at its time, as timed out. For add_timer() and remove_timer().
+struct io_alarm : timer {
+  io_alarm(watched* w, io_observer& o) noexcept;
+  watched* const of;
+  io_observer& observer;
+};
+
 // ---- for the scheduler ----
 
 // Does a goroutine wait for a descriptor? Any thread; takes its time.
