@@ -49,7 +49,7 @@ constinit sley::latch static_latch(2);
 constinit sley::barrier static_barrier(1);
 
 GO_TEST(latch, may_be_made_by_the_compiler) {
-  static_latch.count_down(2);
+  if (!static_latch.try_wait()) static_latch.count_down(2);  // else an earlier repetition has
   static_latch.wait();
   static_barrier.arrive_and_wait();
 }
