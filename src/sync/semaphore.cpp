@@ -31,7 +31,7 @@ bool semaphore_core::acquire_slow(wait_limit limit) {
   {
     sync::timed_waiter self(limit);
     waiters_.guard().acquire();
-    is_ours = take_or_mark();
+    is_ours = units_.take_or_mark();
     if (is_ours) {
       waiters_.guard().release();
     } else {
@@ -40,18 +40,6 @@ bool semaphore_core::acquire_slow(wait_limit limit) {
   }
   rt::leave();
   return is_ours;
-}
-
-// Requires the list's lock. True if a unit is ours, else the semaphore is marked.
-bool semaphore_core::take_or_mark() noexcept {
-  std::ptrdiff_t seen = state_.load_relaxed();  // the cas decides
-  for (;;) {  // ends: each failure means that another thread changed the count
-    if (seen >= unit) {
-      if (state_.cas_acquire(seen, seen - unit, "SE-1")) return true;
-    } else if (state_.cas_acquire(seen, seen | awaited, "SE-2")) {
-      return false;
-    }
-  }
 }
 
 // Serves waiters first; the rest goes to the count. If a waiter was chosen the count is zero, so
@@ -66,13 +54,7 @@ void semaphore_core::release_slow(std::ptrdiff_t n, std::ptrdiff_t limit) {
   waiters_.guard().acquire();
   const auto left =
       n - static_cast<std::ptrdiff_t>(waiters_.choose(static_cast<std::size_t>(n), chosen));
-  const std::ptrdiff_t still_awaited = waiters_.is_empty() ? 0 : awaited;
-  std::ptrdiff_t seen = state_.load_relaxed();  // the cas decides
-  bool fits = left <= limit - seen / unit;
-  while (fits &&
-         !state_.cas_release(seen, (seen & ~awaited) + left * unit + still_awaited, "SE-1")) {
-    fits = left <= limit - seen / unit;
-  }
+  const bool fits = units_.add(left, !waiters_.is_empty(), limit);
   waiters_.release_and_wake(chosen);
   rt::leave(m);
   if (!fits)

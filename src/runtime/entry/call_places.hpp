@@ -3,6 +3,7 @@
 
 #include <sley/detail/atomic.hpp>
 #include <sley/detail/lock.hpp>
+#include <sley/detail/unit_count.hpp>
 
 #include "base/intrusive_queue.hpp"
 #include "runtime/state/goroutine.hpp"
@@ -34,24 +35,12 @@ class call_places {
   int set_limit(int n) noexcept;
 
  private:
-  static constexpr std::ptrdiff_t awaited = 1;
-  static constexpr std::ptrdiff_t place = 2;
-
-  bool try_take() noexcept;
-  bool take_or_mark() noexcept;
   void give_back_slow() noexcept;
   call_waiters serve(std::ptrdiff_t more) noexcept;
 
   detail::atomic<bool> are_limited_;  // relaxed: a call that does not see it counts as earlier
-  // BC-1  A call that another one's end lets through comes after it: cas_release in give_back and
-  //       serve <-> cas_acquire in try_take and take_or_mark; through the lock for a waiter that
-  //       parked.
-  // BC-2  `awaited` is set while a goroutine waits, and no place is free then. It is set and
-  //       cleared under the lock, so the end of a call that does not see it has no waiter to wake,
-  //       and a call that finds a place overtakes none.
-  //
-  // The places that are free, twice, and `awaited`. Below zero after the limit was lowered.
-  detail::atomic<std::ptrdiff_t> state_{no_limit * place};  // [atomic BC-1, BC-2]
+  // The places that are free; below zero after the limit was lowered.
+  detail::unit_count free_{no_limit};
   detail::lock lock_{detail::lock_rank::waiters};
   int limit_ = no_limit;  // [lock: lock_]
   call_waiters waiters_;  // [lock: lock_]
