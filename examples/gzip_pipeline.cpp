@@ -7,6 +7,7 @@
 // channel keeps the order, and its capacity bounds how many blocks are in memory. If one goroutine
 // of the group fails, the group's context ends the waits of the others, and wait() throws that
 // failure. Each block is a gzip file of its own; gzip reads several in a row as one.
+#include <sley/buffered.hpp>
 #include <sley/os.hpp>
 #include <sley/sley.hpp>
 
@@ -16,10 +17,8 @@
 #include <cstddef>
 #include <cstdio>
 #include <exception>
-#include <span>
 #include <stdexcept>
 #include <string>
-#include <utility>
 
 namespace os = sley::os;
 using packed_block = sley::future<std::string>;
@@ -43,27 +42,14 @@ std::string pack(std::string block) {
   return packed;
 }
 
-// A whole block, or less at the end of the file.
-std::string read_block(const os::file& in) {
-  std::string block(block_bytes, '\0');
-  std::size_t size = 0;
-  while (size < block.size()) {
-    const std::size_t n = in.read_some(std::as_writable_bytes(std::span(block).subspan(size)));
-    if (n == 0) break;
-    size += n;
-  }
-  block.resize(size);
-  return block;
-}
-
-void read_all(const os::file& in, const sley::chan<packed_block>& blocks,
+void read_all(sley::buffered_reader& in, const sley::chan<packed_block>& blocks,
               const sley::context& ctx) {
-  bool is_last = false;
-  while (!is_last) {
-    std::string block = read_block(in);
-    is_last = block.size() < block_bytes;  // even an empty file has one
-    blocks.send(sley::async(pack, std::move(block)), ctx);
-  }
+  std::string block;
+  do {  // even an empty file has a block
+    block = in.peek(block_bytes);
+    in.skip(block.size());
+    blocks.send(sley::async(pack, block), ctx);
+  } while (block.size() == block_bytes);
   blocks.close();
 }
 
@@ -80,10 +66,11 @@ int main(int argc, char** argv) {
   return sley::run([&] {
     try {
       const os::file in = os::file::open(argv[1], O_RDONLY);
+      sley::buffered_reader reader(in, {.buffer_bytes = block_bytes});
       const os::file out = os::file::open(argv[2], O_WRONLY | O_CREAT | O_TRUNC);
       const sley::chan<packed_block> blocks(2 * sley::runtime::max_procs());
       sley::error_group both;
-      both.go([&] { read_all(in, blocks, both.context()); });
+      both.go([&] { read_all(reader, blocks, both.context()); });
       both.go([&] { write_all(out, blocks, both.context()); });
       both.wait();
       return 0;
