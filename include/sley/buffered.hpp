@@ -9,9 +9,9 @@
 //   out.flush();
 //
 // They refer to the stream, which must outlive them and stay in its place; they do not close it.
-// Its deadlines, its close() and its errors are theirs. A reader or a writer is for one goroutine
-// at a time; the reader and the writer of one stream may be used by two. What parks is the stream's
-// read or write, so a foreign thread may use them as well.
+// Its deadlines, its context (set_context), its close() and its errors are theirs. A reader or a
+// writer is for one goroutine at a time; the reader and the writer of one stream may be used by
+// two. What parks is the stream's read or write, so a foreign thread may use them as well.
 //
 // Each operation has two forms, as in <sley/net.hpp>. One throws std::system_error, whose what()
 // says at which byte of the stream it was. The other one takes a std::error_code, which it clears

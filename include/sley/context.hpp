@@ -11,9 +11,10 @@
 // may call everything here at any time. A function here parks only while another caller ends the
 // same tree.
 //
-// Sleeping, channels, the locks and counts of <sley/sync.hpp>, futures, name lookup, connecting and
-// accepting, streams, datagrams, poll_fd, processes and HTTP clients can be given a context to wait
-// with. There are two forms:
+// Sleeping, channels, the locks and counts of <sley/sync.hpp>, calls that are made once, futures,
+// name lookup, connecting and accepting, streams, files, datagrams, poll_fd, processes and HTTP can
+// be given a context to wait with. docs/synchronisation.md lists all waits, and says which no
+// context ends, and why. There are two forms:
 // `f(..., ctx)` throws std::system_error with the context's error, which tells a cancellation from
 // a deadline, and `f(..., ctx, error)` sets it. Each looks at the context first: once it has ended,
 // the function does nothing and reports the context's error, even if its work could have been done

@@ -38,8 +38,8 @@ class SLEY_API error_group {
   // Calls f() in a goroutine; what it returns is dropped. If an exception leaves it, and it is the
   // group's first, that ends context() with the exception as its cause. A goroutine that ends by
   // exit() has not failed. While there are as many as the limit allows, parks until one of them has
-  // ended; callers that wait get their places in order. Throws what sley::go() throws; no goroutine
-  // was started then, and the group has not failed.
+  // ended, which no context ends; callers that wait get their places in order. Throws what
+  // sley::go() throws; no goroutine was started then, and the group has not failed.
   template <class F>
   void go(F&& f) {
     group_.go(std::forward<F>(f));
@@ -56,7 +56,8 @@ class SLEY_API error_group {
   void set_limit(std::ptrdiff_t n);
 
   // Parks until all goroutines have ended, ends context(), and throws the first exception if there
-  // was one, each time.
+  // was one, each time. No context ends this wait, because the goroutines may use the caller's
+  // variables: goroutines that look at context() end soon after it.
   void wait();
 
   // Ends when the first goroutine fails, wait() returns, the parent ends or the group is destroyed.

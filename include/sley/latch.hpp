@@ -39,6 +39,7 @@ class SLEY_API latch {
   // As wait_group's: given up when the context ends, with its error.
   void wait(const context& ctx) const { count_.wait(ctx); }
   void wait(const context& ctx, std::error_code& error) const { count_.wait(ctx, error); }
+  // For one that a context ends: count_down(n), then wait(ctx).
   void arrive_and_wait(std::ptrdiff_t n = 1) {
     count_down(n);
     wait();
@@ -135,6 +136,7 @@ class barrier {
   void wait(const arrival_token& arrival, const context& ctx, std::error_code& error) const {
     core_.wait(arrival.phase_, ctx, error);
   }
+  // For one that a context ends: wait(arrive(), ctx).
   void arrive_and_wait() { wait(arrive()); }
   // Arrives, and is not expected in the phases to come.
   void arrive_and_drop() { enter(1, true); }

@@ -36,12 +36,26 @@ class SLEY_API file : public byte_stream {
  public:
   file() noexcept = default;
   // As open(2), with O_CLOEXEC; the flags are from <fcntl.h>. Blocks its thread at most, as an
-  // announced call. Throws std::system_error that names the path; std::errc::invalid_argument for
-  // one with a zero byte inside.
-  static file open(std::string_view path, int flags, unsigned mode = 0666);
+  // announced call, for as long as a FIFO has no other end. Throws std::system_error that names the
+  // path; std::errc::invalid_argument for one with a zero byte inside.
+  //
+  // Given up when the context ends, with its error. The system call goes on then, in a goroutine of
+  // its own, and what it opens after all is closed again: a file may be made, or emptied, if the
+  // flags say so. A goroutine that is locked to its thread, and a foreign thread, make the call
+  // themselves, because what they have set for their thread counts: it is not given up.
+  static file open(std::string_view path, int flags, unsigned mode = 0666,
+                   const context& ctx = context::background());
   static file open(std::string_view path, int flags, unsigned mode, std::error_code& error);
+  static file open(std::string_view path, int flags, unsigned mode, const context& ctx,
+                   std::error_code& error);
+  static file open(std::string_view path, int flags, const context& ctx) {
+    return open(path, flags, 0666, ctx);
+  }
   static file open(std::string_view path, int flags, std::error_code& error) {
     return open(path, flags, 0666, error);
+  }
+  static file open(std::string_view path, int flags, const context& ctx, std::error_code& error) {
+    return open(path, flags, 0666, ctx, error);
   }
   // Takes over a descriptor, and makes it non-blocking if it can be waited for. A call that blocks
   // its thread all the same, on a regular file or because other code has made the descriptor block
@@ -50,23 +64,37 @@ class SLEY_API file : public byte_stream {
   file(int fd, std::error_code& error) noexcept;
 
   // At a given position, any number at a time; only for files with positions (pread(2), pwrite(2)).
-  std::size_t read_at(std::span<std::byte> buffer, std::uint64_t offset) const;
+  // They look at the context first. It does not end a call that is under way: the kernel works on
+  // the caller's memory.
+  std::size_t read_at(std::span<std::byte> buffer, std::uint64_t offset,
+                      const context& ctx = context::background()) const;
   std::size_t read_at(std::span<std::byte> buffer, std::uint64_t offset,
                       std::error_code& error) const noexcept;
-  std::size_t write_at(std::span<const std::byte> bytes, std::uint64_t offset) const;
+  std::size_t read_at(std::span<std::byte> buffer, std::uint64_t offset, const context& ctx,
+                      std::error_code& error) const noexcept;
+  std::size_t write_at(std::span<const std::byte> bytes, std::uint64_t offset,
+                       const context& ctx = context::background()) const;
   std::size_t write_at(std::span<const std::byte> bytes, std::uint64_t offset,
                        std::error_code& error) const noexcept;
-  std::size_t write_at(std::string_view text, std::uint64_t offset) const {
-    return write_at(std::as_bytes(std::span(text)), offset);
+  std::size_t write_at(std::span<const std::byte> bytes, std::uint64_t offset, const context& ctx,
+                       std::error_code& error) const noexcept;
+  std::size_t write_at(std::string_view text, std::uint64_t offset,
+                       const context& ctx = context::background()) const {
+    return write_at(std::as_bytes(std::span(text)), offset, ctx);
   }
   std::size_t write_at(std::string_view text, std::uint64_t offset,
                        std::error_code& error) const noexcept {
     return write_at(std::as_bytes(std::span(text)), offset, error);
   }
+  std::size_t write_at(std::string_view text, std::uint64_t offset, const context& ctx,
+                       std::error_code& error) const noexcept {
+    return write_at(std::as_bytes(std::span(text)), offset, ctx, error);
+  }
 
   std::uint64_t size() const;  // throws std::system_error
   std::uint64_t size(std::error_code& error) const noexcept;
-  void sync() const;  // fsync(2); throws std::system_error
+  // fsync(2), an announced call that nothing ends. Throws std::system_error.
+  void sync() const;
   void sync(std::error_code& error) const noexcept;
 };
 
@@ -74,12 +102,14 @@ class SLEY_API file : public byte_stream {
 
 // Opening, reading and writing here block the thread at most, as announced calls. All of these
 // throw std::system_error that names the path; std::errc::invalid_argument for one with a zero byte
-// inside. The forms with `error` throw std::bad_alloc.
+// inside. The forms with `error` throw std::bad_alloc. Given up when the context ends, with its
+// error, as file::open() and byte_stream's calls are.
 
 // All that is in a file, whatever its size says: files of /proc, pipes and terminals are read until
 // their end. From Go's os.ReadFile.
-SLEY_API std::string read_file(std::string_view path);
+SLEY_API std::string read_file(std::string_view path, const context& ctx = context::background());
 SLEY_API std::string read_file(std::string_view path, std::error_code& error);
+SLEY_API std::string read_file(std::string_view path, const context& ctx, std::error_code& error);
 
 // How write_file() writes.
 struct write_options {
@@ -96,9 +126,12 @@ struct write_options {
 // Makes the file, or replaces its content. If that fails, and it is not atomic, a part may have
 // been written. From Go's os.WriteFile.
 SLEY_API void write_file(std::string_view path, std::string_view content,
-                         const write_options& options = {});
+                         const write_options& options = {},
+                         const context& ctx = context::background());
 SLEY_API void write_file(std::string_view path, std::string_view content,
                          const write_options& options, std::error_code& error);
+SLEY_API void write_file(std::string_view path, std::string_view content,
+                         const write_options& options, const context& ctx, std::error_code& error);
 
 // How append() writes.
 struct append_options {
@@ -109,9 +142,12 @@ struct append_options {
 // Writes behind what is in the file, and makes it if there is none. What several callers append
 // does not mix, also of several processes, as long as the disk takes each piece in one call.
 SLEY_API void append(std::string_view path, std::string_view content,
-                     const append_options& options = {});
+                     const append_options& options = {},
+                     const context& ctx = context::background());
 SLEY_API void append(std::string_view path, std::string_view content, const append_options& options,
                      std::error_code& error);
+SLEY_API void append(std::string_view path, std::string_view content, const append_options& options,
+                     const context& ctx, std::error_code& error);
 
 // Two ends of a pipe: what is written to the second is read from the first. A writer whose reader
 // has gone gets std::errc::broken_pipe, and no signal. Throws std::system_error.
@@ -263,7 +299,9 @@ class SLEY_API exit_status {
 class SLEY_API process {
  public:
   process() noexcept = default;
-  // As posix_spawn(3). Parks until the program runs; processes are started one after the other. The
+  // As posix_spawn(3). Parks until the program runs; processes are started one after the other.
+  // Given up when the context ends before its turn, with the context's error; a start that has
+  // begun is not, because the child works on the caller's memory until the program runs. The
   // process gets the three standard streams and no other descriptor of this library; no signal is
   // blocked, signals that this process handles have their default action, signals that it ignores
   // stay ignored. Throws std::system_error that names the program; what execve(2) reports is among
@@ -275,8 +313,9 @@ class SLEY_API process {
   // prctl(2)), gets it at the end of this process. A goroutine that is locked to its thread starts
   // it from there, and a foreign thread does so as well, with that thread's namespaces and CPUs;
   // the call then blocks, announced, and that thread is the parent.
-  static process start(const command& what);
+  static process start(const command& what, const context& ctx = context::background());
   static process start(const command& what, std::error_code& error);
+  static process start(const command& what, const context& ctx, std::error_code& error);
 
   int pid() const noexcept;  // 0 if it was never started
 

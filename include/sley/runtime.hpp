@@ -65,7 +65,8 @@ SLEY_API int set_max_threads(int n);
 // order. So calls without end take this many threads and no more. No limit, which is INT_MAX, at
 // the start. Returns the old limit. If more calls are under way they are completed, and calls that
 // began without a limit do not count. A call counts until it returns, also while it uses the
-// library: if it waits for another announced call, that needs a place as well. Unannounced calls,
+// library: if it waits for another announced call, that needs a place as well. No context ends the
+// wait for a place. Unannounced calls,
 // calls inside of calls and calls of foreign threads do not count. n < 1: std::invalid_argument.
 // Any thread; never parks. Go has none.
 SLEY_API int set_blocking_limit(int n);

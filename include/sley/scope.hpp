@@ -43,7 +43,8 @@ class SLEY_API scope {
   }
 
   // Parks until all goroutines have ended, and throws the first exception if there was one since
-  // the last join(). It may be called several times, with more goroutines in between.
+  // the last join(). It may be called several times, with more goroutines in between. No context
+  // ends this wait, as for error_group.
   void join();
 
   // Ends when the first goroutine fails, the parent ends or the block is left.

@@ -1,6 +1,7 @@
 // Calls that are made once for all callers that want their result at the same time.
 #pragma once
 
+#include <sley/context.hpp>
 #include <sley/future.hpp>
 #include <sley/mutex.hpp>
 #include <sley/promise.hpp>
@@ -9,6 +10,7 @@
 #include <functional>
 #include <future>
 #include <mutex>
+#include <system_error>
 #include <unordered_map>
 #include <utility>
 
@@ -29,12 +31,34 @@ class single_flight {
   // of the others if f left by this_goroutine::exit().
   template <class F>
   Value do_(const Key& key, F&& f) {
+    return fly(key, std::forward<F>(f));
+  }
+  // The same, given up when the context ends, with std::system_error and its error: a call that
+  // another caller makes goes on. A call of f is not ended; give f the context as well.
+  template <class F>
+  Value do_(const Key& key, const context& ctx, F&& f) {
+    if (const std::error_code error = ctx.error()) {
+      throw std::system_error(error, "sley::single_flight: do_");
+    }
+    return fly(key, std::forward<F>(f), ctx);
+  }
+
+  // The next do_(key, f) calls, though one is under way.
+  void forget(const Key& key) {
+    const std::lock_guard lock(mutex_);
+    flights_.erase(key);
+  }
+
+ private:
+  template <class F, class... Context>
+  Value fly(const Key& key, F&& f, const Context&... ctx) {
     packaged_task<Value()> call([&f]() -> Value { return std::invoke(std::forward<F>(f)); });
     std::unique_lock lock(mutex_);
     const auto [place, is_ours] = flights_.try_emplace(key);
     if (!is_ours) {
       const shared_future<Value> result = place->second.result;
       lock.unlock();
+      result.wait(ctx...);
       return result.get();
     }
     const shared_future<Value> result = place->second.result = call.get_future();
@@ -45,13 +69,6 @@ class single_flight {
     return result.get();
   }
 
-  // The next do_(key, f) calls, though one is under way.
-  void forget(const Key& key) {
-    const std::lock_guard lock(mutex_);
-    flights_.erase(key);
-  }
-
- private:
   struct flight {
     shared_future<Value> result;
     std::uint64_t number = 0;

@@ -5,6 +5,7 @@
 #include <sley/detail/stream_connection.hpp>
 
 #include <array>
+#include <system_error>
 #include <utility>
 
 #include <netinet/in.h>
@@ -33,6 +34,11 @@ std::size_t connection::write_some(std::span<const iovec> buffers, std::error_co
   error.clear();
   if (!first.empty()) write_all(first, error);
   return error ? 0 : detail::bytes_in(first);
+}
+
+void connection::set_context(const context&) {
+  throw std::system_error(std::make_error_code(std::errc::operation_not_supported),
+                          "sley: set_context of a connection");
 }
 
 connection_ptr make_connection(net::tcp_stream stream) {

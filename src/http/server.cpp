@@ -177,14 +177,10 @@ void server_state::stop_listening() {
   for (const sley::detail::interrupter* handshake : connecting_) handshake->interrupt();
 }
 
-bool server_state::shutdown(instant deadline) {
+void server_state::begin_shutdown() {
   stop_listening();
-  {
-    const std::lock_guard guard(lock_);
-    for (session* s : sessions_) s->finish_soon();
-  }
-  const chan<void> empty = when_empty();
-  return empty.try_receive_for(sley::detail::time_until(deadline)) != chan_status::timeout;
+  const std::lock_guard guard(lock_);
+  for (session* s : sessions_) s->finish_soon();
 }
 
 void server_state::close() {
@@ -193,8 +189,6 @@ void server_state::close() {
   is_closed_ = true;
   for (session* s : sessions_) s->cut();
 }
-
-void server_state::wait_for_all() { when_empty().receive(); }
 
 std::size_t server_state::connections() const {
   const std::lock_guard guard(lock_);
@@ -208,7 +202,7 @@ server::server(handler h, server_options options)
 
 server::~server() {
   state_->close();
-  state_->wait_for_all();
+  state_->when_empty().receive();
 }
 
 void server::serve(net::tcp_listener&& listener) {
@@ -223,7 +217,18 @@ void server::serve(net::unix_listener&& listener) {
 void server::serve(net::tcp_listener& listener) { std::shared_ptr(state_)->serve(listener); }
 void server::serve(net::unix_listener& listener) { std::shared_ptr(state_)->serve(listener); }
 void server::serve(connection_ptr one) { std::shared_ptr(state_)->serve(std::move(one)); }
-bool server::shutdown(instant deadline) { return state_->shutdown(deadline); }
+bool server::shutdown(instant deadline) {
+  state_->begin_shutdown();
+  const chan<void> empty = state_->when_empty();
+  return empty.try_receive_for(sley::detail::time_until(deadline)) != chan_status::timeout;
+}
+bool server::shutdown(const context& ctx) {
+  state_->begin_shutdown();
+  const chan<void> empty = state_->when_empty();
+  std::error_code error;
+  empty.receive(ctx, error);
+  return !error;
+}
 void server::close() { state_->close(); }
 std::size_t server::open_connections() const { return state_->connections(); }
 

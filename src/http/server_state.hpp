@@ -26,9 +26,10 @@ class server_state : public std::enable_shared_from_this<server_state> {
   void serve(Listener& listener);
   // In the calling goroutine.
   void serve(connection_ptr c);
-  bool shutdown(instant deadline);
+  void begin_shutdown();
   void close();
-  void wait_for_all();
+  // Closed once there is no connection.
+  chan<void> when_empty();
   std::size_t connections() const;
 
  private:
@@ -54,8 +55,6 @@ class server_state : public std::enable_shared_from_this<server_state> {
   // From begin() to end() a connection counts.
   void begin();
   void end() noexcept;
-  // Closed once there is no connection.
-  chan<void> when_empty();
 
   const handler handler_;
   const server_options options_;

@@ -120,6 +120,7 @@ class session final : private body_reader {
   void set_limit(std::uint64_t bytes) noexcept override { body_.set_limit(bytes); }
   const fields& trailers() const noexcept override { return body_.trailers(); }
   std::size_t read_from_peer(std::span<std::byte> buffer, std::error_code& error);
+  bool begin_body_read(std::error_code& error);
   void ask_to_continue(std::error_code& error);
 
   connection& connection_;

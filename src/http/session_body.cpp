@@ -45,8 +45,23 @@ void session::do_fail(const std::error_code& error) noexcept {
 }
 
 std::size_t session::read_from_peer(std::span<std::byte> buffer, std::error_code& error) {
-  arm_read(options_.read_timeout);
+  if (!begin_body_read(error)) return 0;
   return connection_.read_some(buffer, error);
+}
+
+// False: the handler's time is over. The deadline that the timer sets then must be the last.
+bool session::begin_body_read(std::error_code& error) {
+  if (!limit_) {
+    arm_read(options_.read_timeout);
+    return true;
+  }
+  const std::lock_guard guard(answer_lock_);
+  if (is_timed_out_) {
+    error = std::make_error_code(std::errc::timed_out);
+  } else {
+    arm_read(options_.read_timeout);
+  }
+  return !is_timed_out_;
 }
 
 void session::ask_to_continue(std::error_code& error) {

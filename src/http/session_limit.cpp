@@ -3,7 +3,8 @@
 //
 // Of the handler's goroutine and the timer's the first to take answer_lock_ decides: either the
 // answer has begun, and the timer leaves the connection alone, or the time is over, and the handler
-// does.
+// does. So it is with a read of the body: it begins before the time is over, and then the timer
+// ends it, or not at all.
 #include "http/finally.hpp"
 #include "http/pieces.hpp"
 #include "http/session.hpp"
@@ -70,6 +71,7 @@ void session::answer_for_handler() noexcept {
   is_timed_out_ = true;
   std::error_code error;
   try {
+    connection_.set_read_deadline(time_point());  // ends a read of the body
     std::string head;
     std::string text = plain_answer(503, head);
     if (builder_.get().method() == "HEAD") text.clear();

@@ -2,17 +2,22 @@
 #include "io/file.hpp"
 
 #include <sley/detail/c_text.hpp>
+#include <sley/go.hpp>
 #include <sley/os.hpp>
 
 #include "io/perform.hpp"
+#include "io/plain_fd.hpp"
 #include "io/socket.hpp"
 #include "platform/interrupt.hpp"
+#include "runtime/watchdog/lasting_thread.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <optional>
 #include <string>
+#include <utility>
 
 namespace sley::io {
 
@@ -81,17 +86,48 @@ descriptor take_over(int fd, std::error_code& error) noexcept {
 
 }  // namespace
 
-file file::open(std::string_view path, int flags, unsigned mode, std::error_code& error) {
-  error.clear();
-  if (detail::has_zero_byte(path, error)) return {};
-  const std::string name(path);
-  const long fd = io::attempt_uninterrupted(
+namespace {
+
+long open_by_name(const std::string& name, int flags, unsigned mode) noexcept {
+  return io::attempt_uninterrupted(
       [&](int) { return ::open(name.c_str(), flags | O_CLOEXEC, mode); }, -1);
-  return io::is_success(fd, error) ? file(static_cast<int>(fd), error) : file();
 }
-file file::open(std::string_view path, int flags, unsigned mode) {
+
+// In a goroutine of its own, so that the caller can give up. Then the result stays in the channel,
+// which ends with that goroutine, and the descriptor with it.
+long open_aside(std::string name, int flags, unsigned mode, const context& ctx,
+                std::error_code& error) {
+  struct outcome {
+    long result = 0;
+    io::plain_fd opened;
+  };
+  const chan<outcome> opened(1);
+  go([opened, name = std::move(name), flags, mode] {
+    const long result = open_by_name(name, flags, mode);
+    opened.send({result, io::plain_fd(static_cast<int>(result))});
+  });
+  std::optional<outcome> got = opened.receive(ctx, error);
+  if (!got) return 0;
+  got->opened.release();
+  return got->result;
+}
+
+}  // namespace
+
+file file::open(std::string_view path, int flags, unsigned mode, const context& ctx,
+                std::error_code& error) {
+  if (io::has_ended(error, ctx) || detail::has_zero_byte(path, error)) return {};
+  const bool is_own = !detail::can_end(ctx) || rt::has_own_thread();
+  const long fd = is_own ? open_by_name(std::string(path), flags, mode)
+                         : open_aside(std::string(path), flags, mode, ctx, error);
+  return !error && io::is_success(fd, error) ? file(static_cast<int>(fd), error) : file();
+}
+file file::open(std::string_view path, int flags, unsigned mode, std::error_code& error) {
+  return open(path, flags, mode, context::background(), error);
+}
+file file::open(std::string_view path, int flags, unsigned mode, const context& ctx) {
   std::error_code error;
-  file f = open(path, flags, mode, error);
+  file f = open(path, flags, mode, ctx, error);
   if (error) throw detail::failed(error, "sley: open", path);
   return f;
 }
@@ -107,15 +143,27 @@ std::size_t file::read_at(std::span<std::byte> buffer, std::uint64_t offset,
                           std::error_code& error) const noexcept {
   return descriptor_.read_at(buffer, offset, error);
 }
-std::size_t file::read_at(std::span<std::byte> buffer, std::uint64_t offset) const {
-  return throwing("sley: read", [&](std::error_code& e) { return read_at(buffer, offset, e); });
+std::size_t file::read_at(std::span<std::byte> buffer, std::uint64_t offset, const context& ctx,
+                          std::error_code& error) const noexcept {
+  return io::has_ended(error, ctx) ? 0 : read_at(buffer, offset, error);
+}
+std::size_t file::read_at(std::span<std::byte> buffer, std::uint64_t offset,
+                          const context& ctx) const {
+  return throwing("sley: read",
+                  [&](std::error_code& e) { return read_at(buffer, offset, ctx, e); });
 }
 std::size_t file::write_at(std::span<const std::byte> bytes, std::uint64_t offset,
                            std::error_code& error) const noexcept {
   return descriptor_.write_at(bytes, offset, error);
 }
-std::size_t file::write_at(std::span<const std::byte> bytes, std::uint64_t offset) const {
-  return throwing("sley: write", [&](std::error_code& e) { return write_at(bytes, offset, e); });
+std::size_t file::write_at(std::span<const std::byte> bytes, std::uint64_t offset,
+                           const context& ctx, std::error_code& error) const noexcept {
+  return io::has_ended(error, ctx) ? 0 : write_at(bytes, offset, error);
+}
+std::size_t file::write_at(std::span<const std::byte> bytes, std::uint64_t offset,
+                           const context& ctx) const {
+  return throwing("sley: write",
+                  [&](std::error_code& e) { return write_at(bytes, offset, ctx, e); });
 }
 
 std::uint64_t file::size(std::error_code& error) const noexcept {

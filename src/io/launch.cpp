@@ -123,7 +123,7 @@ void launch::prepare(const command& what, std::error_code& error) {
   plan_.leads_session = what.new_session;
 }
 
-void launch::start(std::error_code& error) {
+void launch::start(const context& ctx, std::error_code& error) {
   struct attempt {
     const platform::child_plan& plan;
     platform::child_process& child;
@@ -137,7 +137,9 @@ void launch::start(std::error_code& error) {
     blocking([&now] { attempt::make(&now); });
   } else {
     static auto* const turn = new mutex;  // goroutines may use it until the process is gone
-    const std::lock_guard guard(*turn);
+    turn->lock(ctx, error);
+    if (error) return;
+    const std::lock_guard guard(*turn, std::adopt_lock);
     const int refused =
         blocking([&now] { return rt::call_on_lasting_thread(&attempt::make, &now); });
     if (refused != 0) now.result = refused;

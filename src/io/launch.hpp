@@ -21,8 +21,8 @@ struct launch {
   // On a thread that lives as long as the process, because a program may ask for a signal when its
   // parent ends, which is a thread to the kernel (PR_SET_PDEATHSIG). A goroutine that is locked to
   // its thread, and a foreign thread, start it themselves: what they have set for their thread
-  // counts. Parks. Several are started one after the other.
-  void start(std::error_code& error);
+  // counts. Parks. Several are started one after the other; the context ends the wait for the turn.
+  void start(const context& ctx, std::error_code& error);
 
   std::array<file, 3> ours;  // ends of pipes
   platform::child_process started;

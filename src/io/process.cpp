@@ -84,13 +84,13 @@ void undo(int pidfd) noexcept {
 
 }  // namespace
 
-process process::start(const command& what, std::error_code& error) {
-  error.clear();
+process process::start(const command& what, const context& ctx, std::error_code& error) {
+  if (io::has_ended(error, ctx)) return {};
   launch l;
   l.prepare(what, error);
   if (error) return {};
   const auto c = std::make_shared<child>();
-  l.start(error);
+  l.start(ctx, error);
   if (error) return {};
   c->pid = l.started.pid;
   c->pidfd = io::plain_fd(l.started.handle);
@@ -118,9 +118,12 @@ process process::start(const command& what, std::error_code& error) {
   return started;
 }
 
-process process::start(const command& what) {
+process process::start(const command& what, std::error_code& error) {
+  return start(what, context::background(), error);
+}
+process process::start(const command& what, const context& ctx) {
   std::error_code error;
-  process started = start(what, error);
+  process started = start(what, ctx, error);
   if (error) throw start_failed(error, "sley: start", what);
   return started;
 }

@@ -106,9 +106,7 @@ run_result run(const command& what, const run_limits& limits, std::error_code& e
   if (c.output.is_inherited()) c.output = redirect::pipe();
   if (c.errors.is_inherited()) c.errors = redirect::pipe();
   run_result result;
-  error = limits.ctx.error();
-  if (error) return result;
-  process p = process::start(c, error);
+  process p = process::start(c, limits.ctx, error);
   if (error) return result;
   talk(p, limits, result, error);
   if (limits.ctx.error()) error = limits.ctx.error();

@@ -32,15 +32,15 @@ std::size_t first_room(const file& f) noexcept {
 
 }  // namespace
 
-std::string read_file(std::string_view path, std::error_code& error) {
-  const file f = file::open(path, O_RDONLY, error);
+std::string read_file(std::string_view path, const context& ctx, std::error_code& error) {
+  const file f = file::open(path, O_RDONLY, ctx, error);
   if (error) return {};
   std::string content;
   std::size_t size = 0;
   for (content.resize(first_room(f));; content.resize(2 * size)) {  // ends at the end of the file
     while (size < content.size()) {
       const std::span<char> room(content.data() + size, content.size() - size);
-      const std::size_t n = f.read_some(std::as_writable_bytes(room), error);
+      const std::size_t n = f.read_some(std::as_writable_bytes(room), ctx, error);
       size += n;
       if (n == 0 || error) {
         content.resize(error ? 0 : size);
@@ -49,9 +49,12 @@ std::string read_file(std::string_view path, std::error_code& error) {
     }
   }
 }
-std::string read_file(std::string_view path) {
+std::string read_file(std::string_view path, std::error_code& error) {
+  return read_file(path, context::background(), error);
+}
+std::string read_file(std::string_view path, const context& ctx) {
   std::error_code error;
-  std::string content = read_file(path, error);
+  std::string content = read_file(path, ctx, error);
   if (error) throw failed(error, "sley: read", path);
   return content;
 }
@@ -73,8 +76,9 @@ void sync_directory(const std::string& path, std::error_code& error) {
 }
 
 // Closes the file in any case. The first error counts.
-void write_and_close(file& f, std::string_view content, bool sync, std::error_code& error) {
-  f.write_all(content, error);
+void write_and_close(file& f, std::string_view content, bool sync, const context& ctx,
+                     std::error_code& error) {
+  f.write_all(content, ctx, error);
   if (!error && sync) f.sync(error);
   std::error_code closing;
   f.close(closing);
@@ -82,10 +86,10 @@ void write_and_close(file& f, std::string_view content, bool sync, std::error_co
 }
 
 void write_in_place(std::string_view path, int how, std::string_view content, unsigned mode,
-                    bool sync, std::error_code& error) {
-  file f = file::open(path, O_WRONLY | O_CREAT | how, mode, error);
+                    bool sync, const context& ctx, std::error_code& error) {
+  file f = file::open(path, O_WRONLY | O_CREAT | how, mode, ctx, error);
   if (error) return;
-  write_and_close(f, content, sync, error);
+  write_and_close(f, content, sync, ctx, error);
   if (!error && sync) sync_directory(std::string(path), error);
 }
 
@@ -134,7 +138,7 @@ file open_beside(const std::string& path, unsigned mode, std::string& name,
 }
 
 void replace(std::string_view path, std::string_view content, const write_options& options,
-             std::error_code& error) {
+             const context& ctx, std::error_code& error) {
   const std::string target = target_of(path, error);
   if (error) return;
   const std::optional<mode_t> permissions = permissions_of(target, error);
@@ -146,7 +150,7 @@ void replace(std::string_view path, std::string_view content, const write_option
     io::is_success(
         io::attempt([&](int fd) { return ::fchmod(fd, *permissions); }, f.native_handle()), error);
   }
-  if (!error) write_and_close(f, content, options.sync, error);
+  if (!error) write_and_close(f, content, options.sync, ctx, error);
   if (!error) {
     io::is_success(
         io::attempt_blocking([&](int) { return ::rename(name.c_str(), target.c_str()); }, -1),
@@ -162,29 +166,37 @@ void replace(std::string_view path, std::string_view content, const write_option
 }  // namespace
 
 void write_file(std::string_view path, std::string_view content, const write_options& options,
-                std::error_code& error) {
-  error.clear();
-  if (detail::has_zero_byte(path, error)) return;
+                const context& ctx, std::error_code& error) {
+  if (io::has_ended(error, ctx) || detail::has_zero_byte(path, error)) return;
   if (options.atomic) {
-    replace(path, content, options, error);
+    replace(path, content, options, ctx, error);
   } else {
-    write_in_place(path, O_TRUNC, content, options.mode, options.sync, error);
+    write_in_place(path, O_TRUNC, content, options.mode, options.sync, ctx, error);
   }
 }
-void write_file(std::string_view path, std::string_view content, const write_options& options) {
+void write_file(std::string_view path, std::string_view content, const write_options& options,
+                std::error_code& error) {
+  write_file(path, content, options, context::background(), error);
+}
+void write_file(std::string_view path, std::string_view content, const write_options& options,
+                const context& ctx) {
   std::error_code error;
-  write_file(path, content, options, error);
+  write_file(path, content, options, ctx, error);
   if (error) throw failed(error, "sley: write", path);
 }
 
 void append(std::string_view path, std::string_view content, const append_options& options,
-            std::error_code& error) {
-  error.clear();
-  write_in_place(path, O_APPEND, content, options.mode, options.sync, error);
+            const context& ctx, std::error_code& error) {
+  write_in_place(path, O_APPEND, content, options.mode, options.sync, ctx, error);
 }
-void append(std::string_view path, std::string_view content, const append_options& options) {
+void append(std::string_view path, std::string_view content, const append_options& options,
+            std::error_code& error) {
+  append(path, content, options, context::background(), error);
+}
+void append(std::string_view path, std::string_view content, const append_options& options,
+            const context& ctx) {
   std::error_code error;
-  append(path, content, options, error);
+  append(path, content, options, ctx, error);
   if (error) throw failed(error, "sley: append to", path);
 }
 

@@ -53,6 +53,7 @@ struct world {
   sley::condition_variable_any changed_any;
   bool has_changed = false;
   bool is_held = true;
+  sley::once_flag called;
   sley::chan<void> release;
   sley::wait_group holders;
 
@@ -70,6 +71,14 @@ struct world {
       recursive.unlock();
     });
     held.receive();
+    sley::chan<void> calling;
+    holders.go([this, calling] {
+      sley::call_once(called, [this, calling] {
+        calling.close();
+        release.receive();
+      });
+    });
+    calling.receive();
   }
   ~world() {
     if (!release.closed()) release.close();
@@ -153,6 +162,12 @@ std::vector<awaited> world::waits() {
       one(
           "wait for a future", [this](auto&... with) { future.wait(with...); },
           [this] { promise.set_value(1); }),
+      one(
+          "wait for a call",
+          [this](const context& ctx, auto&... with) {
+            sley::call_once(called, ctx, [] { ADD_FAILURE() << "called again"; }, with...);
+          },
+          [this] { release.close(); }),
       one(
           "wait for a change",
           [this](const context& ctx, auto&... with) {
@@ -267,6 +282,12 @@ GO_TEST(context_waits, do_nothing_once_the_context_has_ended) {
     sley::wait_group().wait(ctx, error);
     EXPECT_TRUE(error);
     sley::latch(0).wait(ctx, error);
+    EXPECT_TRUE(error);
+    sley::once_flag flag;
+    sley::call_once(flag, ctx, [] { ADD_FAILURE() << "called"; }, error);
+    EXPECT_TRUE(error);
+    sley::call_once(flag, [] {});
+    sley::call_once(flag, ctx, [] { ADD_FAILURE() << "called"; }, error);
     EXPECT_TRUE(error);
     sley::condition_variable changed;
     std::unique_lock held(lock);

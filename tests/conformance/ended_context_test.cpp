@@ -16,6 +16,7 @@
 #include <system_error>
 #include <vector>
 
+#include <fcntl.h>
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -126,6 +127,45 @@ GO_TEST(ended_context, runs_no_process) {
   expect_error_of_context([&](const context& ctx, std::error_code& error) {
     sley::os::run({.program = "/no/such/program"}, {.ctx = ctx}, error);
   });
+}
+
+GO_TEST(ended_context, starts_no_process) {
+  expect_error_of_context([&](const context& ctx, std::error_code& error) {
+    EXPECT_EQ(sley::os::process::start({.program = "true"}, ctx, error).pid(), 0);
+  });
+}
+
+GO_TEST(ended_context, opens_reads_and_writes_no_file) {
+  const std::string path = "/tmp/sley_ended_context_" + std::to_string(::getpid());
+  const std::string none = path + "_none";
+  sley::os::write_file(path, "old");
+  const auto file = sley::os::file::open(path, O_RDWR);
+  std::array<std::byte, 8> room;
+  expect_error_of_context([&](const context& ctx, std::error_code& error) {
+    EXPECT_FALSE(sley::os::file::open(none, O_WRONLY | O_CREAT, ctx, error).is_open());
+  });
+  expect_error_of_context([&](const context& ctx, std::error_code& error) {
+    EXPECT_EQ(file.read_at(room, 0, ctx, error), 0U);
+  });
+  expect_error_of_context([&](const context& ctx, std::error_code& error) {
+    EXPECT_EQ(file.write_at("new", 0, ctx, error), 0U);
+  });
+  expect_error_of_context([&](const context& ctx, std::error_code& error) {
+    EXPECT_EQ(sley::os::read_file(path, ctx, error), "");
+  });
+  for (const bool is_atomic : {false, true}) {
+    for (const std::string& to : {path, none}) {
+      expect_error_of_context([&](const context& ctx, std::error_code& error) {
+        sley::os::write_file(to, "new", {.atomic = is_atomic}, ctx, error);
+      });
+    }
+  }
+  expect_error_of_context([&](const context& ctx, std::error_code& error) {
+    sley::os::append(path, "new", {}, ctx, error);
+  });
+  EXPECT_EQ(sley::os::read_file(path), "old");
+  EXPECT_NE(::access(none.c_str(), F_OK), 0) << "it was made";
+  ::unlink(path.c_str());
 }
 
 GO_TEST(ended_context, waits_for_no_process) {

@@ -13,6 +13,7 @@
 #include <set>
 #include <stdexcept>
 #include <string>
+#include <system_error>
 #include <vector>
 
 using sley_test::go_until_parked;
@@ -176,6 +177,33 @@ GO_TEST(single_flight, an_exception_comes_out_of_all) {
   land.close();
   group.wait();
   EXPECT_EQ(thrown, 3);
+}
+
+GO_TEST(single_flight, a_context_ends_the_wait_for_the_call_of_another) {
+  sley::single_flight<int, int> flights;
+  sley::chan<void> land;
+  sley::wait_group group;
+  group.add(1);
+  go_until_parked([&, land] {
+    const auto call = [&] { return land.receive(), 1; };
+    EXPECT_EQ(flights.do_(1, sley::context(), call), 1);
+    group.done();
+  });
+  const auto [ctx, cancel] = sley::with_cancel({});
+  const auto no_call = []() -> int { throw std::logic_error("called again"); };
+  group.go([&, c = ctx] {
+    try {
+      flights.do_(1, c, no_call);
+      ADD_FAILURE() << "has a result";
+    } catch (const std::system_error& e) {
+      EXPECT_EQ(e.code(), sley::context_errc::canceled);
+    }
+  });
+  let_others_run();
+  cancel();
+  EXPECT_THROW(flights.do_(2, ctx, no_call), std::system_error);
+  land.close();
+  group.wait();
 }
 
 // TestForget

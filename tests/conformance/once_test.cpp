@@ -3,13 +3,16 @@
 // Go and does not here, the standard is followed.
 #include "support/counted.hpp"
 #include "support/harness.hpp"
+#include "support/short_context.hpp"
 #include "support/thread_group.hpp"
 
 #include <atomic>
+#include <cstdint>
 #include <future>
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <system_error>
 #include <type_traits>
 
 using sley_test::eventually;
@@ -108,6 +111,46 @@ GO_TEST(once, a_call_that_exits_its_goroutine_does_not_count) {
   EXPECT_EQ(calls, 1);
 }
 
+// Callers that give up at random points, and calls that throw: one call returns, no two are made at
+// the same time, and a caller that has no error comes after it.
+GO_TEST(once, a_caller_that_gives_up_leaves_the_call_to_others) {
+  for (int round = 0; round < rounds(200); ++round) {
+    sley::once_flag flag;
+    int tries = 0, returned = 0;  // handed over by the flag
+    sley::wait_group group;
+    for (std::uint64_t g = 0; g < 8; ++g) {
+      group.go([&, g] {
+        sley_test::random_source random(static_cast<std::uint64_t>(round) * 8 + g);
+        const sley_test::short_context ctx(random);
+        const auto call = [&] {
+          const int mine = ++tries;
+          sley::this_goroutine::yield();
+          EXPECT_EQ(tries, mine) << "two calls at the same time";
+          if (mine <= 2) throw std::runtime_error("not yet");
+          ++returned;
+        };
+        std::error_code error;
+        try {
+          sley::call_once(flag, ctx.get(), call, error);
+          EXPECT_TRUE(error || returned == 1);
+        } catch (const std::runtime_error&) {
+        }
+      });
+    }
+    group.wait();
+    while (returned == 0) {
+      try {
+        sley::call_once(flag, [&] {
+          if (++tries > 2) ++returned;
+          if (returned == 0) throw std::runtime_error("not yet");
+        });
+      } catch (const std::runtime_error&) {
+      }
+    }
+    EXPECT_EQ(returned, 1);
+  }
+}
+
 FOREIGN_TEST(once, threads_and_goroutines_call_once) {
   for (int round = 0; round < rounds(100); ++round) {
     sley::once_flag flag;
@@ -180,6 +223,24 @@ GO_TEST(once_value, every_caller_gets_the_same_exception) {
 }
 
 // H19, TestOnceFuncGoexit
+GO_TEST(once_value, a_context_ends_the_wait_for_the_call) {
+  sley::chan<void> go_on;
+  const auto value = sley::once_value([go_on] {
+    go_on.receive();
+    return 7;
+  });
+  go_until_parked([value] { EXPECT_EQ(value(), 7); });
+  const auto [ctx, cancel] = sley::with_cancel({});
+  sley::wait_group group;
+  group.go([&, c = ctx] { EXPECT_THROW(value(c), std::system_error); });
+  let_others_run();
+  cancel();
+  group.wait();
+  go_on.close();
+  EXPECT_EQ(value(sley::context()), 7);
+  EXPECT_THROW(value(ctx), std::system_error) << "the context is looked at first";
+}
+
 GO_TEST(once_value, a_function_that_exits_is_not_called_twice) {
   std::atomic<int> calls{0};
   const auto f = sley::once_value([&] {

@@ -56,12 +56,38 @@ os::command extreme_command(arguments& x) {
   return c;
 }
 
+// That has ended, that never ends, or that could.
+sley::context a_context(arguments& x) {
+  const auto [live, cancel] = sley::with_cancel({});
+  const auto [ended, cancel_it] = sley::with_cancel({});
+  cancel_it();
+  return x.pick<sley::context>({ended, {}, live});
+}
+
 }  // namespace
 
 // ---- files ----
 
-CALLS(open, "os::file::open(string_view path, int flags, unsigned mode)") {
-  use(os::file::open(x.text("/dev/null"), harmless_flags(x), x.number(0666U)));
+CALLS(open, "os::file::open(string_view path, int flags, unsigned mode, context ctx)",
+      "os::file::open(string_view path, int flags, context ctx)") {
+  const std::string_view path = x.text("/dev/null");
+  const int flags = harmless_flags(x);
+  if (x.pick<bool>({false, true})) {
+    use(os::file::open(path, flags, a_context(x)));
+  } else {
+    use(os::file::open(path, flags, x.number(0666U)));
+  }
+}
+CALLS(open_with_a_context_error,
+      "os::file::open(string_view path, int flags, unsigned mode, context ctx, error_code error)",
+      "os::file::open(string_view path, int flags, context ctx, error_code error)") {
+  const std::string_view path = x.text("/dev/null");
+  const int flags = harmless_flags(x);
+  if (x.pick<bool>({false, true})) {
+    use(os::file::open(path, flags, a_context(x), x.error()));
+  } else {
+    use(os::file::open(path, flags, x.number(0666U), a_context(x), x.error()));
+  }
 }
 CALLS(open_error, "os::file::open(string_view path, int flags, unsigned mode, error_code error)",
       "os::file::open(string_view path, int flags, error_code error)") {
@@ -82,33 +108,48 @@ CALLS(poll_fd_error, "os::poll_fd::poll_fd(int fd, error_code error)") {
   use(os::poll_fd(x.descriptor(), x.error()));
 }
 
-CALLS(read_at, "os::file::read_at(span<byte> buffer, uint64_t offset)") {
-  use(small_file().read_at(x.buffer(), x.number<std::uint64_t>(5)));
+CALLS(read_at, "os::file::read_at(span<byte> buffer, uint64_t offset, context ctx)",
+      "os::file::read_at(span<byte> buffer, uint64_t offset, context ctx, error_code error)") {
+  const sley::context ctx = a_context(x);
+  use(small_file().read_at(x.buffer(), x.number<std::uint64_t>(5), ctx, x.error()));
+  use(small_file().read_at(x.buffer(), x.number<std::uint64_t>(5), ctx));
 }
 CALLS(read_at_error, "os::file::read_at(span<byte> buffer, uint64_t offset, error_code error)") {
   use(small_file().read_at(x.buffer(), x.number<std::uint64_t>(5), x.error()));
 }
-CALLS(write_at, "os::file::write_at(span<byte> bytes, uint64_t offset)") {
-  use(small_file().write_at(x.bytes(), x.number<std::uint64_t>(5)));
+CALLS(write_at, "os::file::write_at(span<byte> bytes, uint64_t offset, context ctx)",
+      "os::file::write_at(span<byte> bytes, uint64_t offset, context ctx, error_code error)") {
+  const sley::context ctx = a_context(x);
+  use(small_file().write_at(x.bytes(), x.number<std::uint64_t>(5), ctx, x.error()));
+  use(small_file().write_at(x.bytes(), x.number<std::uint64_t>(5), ctx));
 }
 CALLS(write_at_error, "os::file::write_at(span<byte> bytes, uint64_t offset, error_code error)") {
   use(small_file().write_at(x.bytes(), x.number<std::uint64_t>(5), x.error()));
 }
-CALLS(write_text_at, "os::file::write_at(string_view text, uint64_t offset)",
-      "os::file::write_at(string_view text, uint64_t offset, error_code error)") {
+CALLS(write_text_at, "os::file::write_at(string_view text, uint64_t offset, context ctx)",
+      "os::file::write_at(string_view text, uint64_t offset, error_code error)",
+      "os::file::write_at(string_view text, uint64_t offset, context ctx, error_code error)") {
   const os::file f = small_file();
   use(f.write_at(x.text("text"), x.number<std::uint64_t>(5), x.error()));
+  use(f.write_at(x.text("text"), x.number<std::uint64_t>(5), a_context(x), x.error()));
   use(f.write_at(x.text("text"), x.number<std::uint64_t>(5)));
 }
 
-CALLS(read_file, "os::read_file(string_view path)") {
-  use(os::read_file(x.text("/proc/self/stat")));
+CALLS(read_file, "os::read_file(string_view path, context ctx)") {
+  use(os::read_file(x.text("/proc/self/stat"), a_context(x)));
+}
+CALLS(read_file_with_a_context_error,
+      "os::read_file(string_view path, context ctx, error_code error)") {
+  use(os::read_file(x.text("/proc/self/stat"), a_context(x), x.error()));
 }
 CALLS(read_file_error, "os::read_file(string_view path, error_code error)") {
   use(os::read_file(x.text("/proc/self/stat"), x.error()));
 }
 // No file is made: the directory is not there.
-CALLS(write_file, "os::write_file(string_view path, string_view content, write_options options)",
+CALLS(write_file,
+      "os::write_file(string_view path, string_view content, write_options options, context ctx)",
+      "os::write_file(string_view path, string_view content, write_options options, context ctx, "
+      "error_code error)",
       "os::write_file(string_view path, string_view content, write_options options, error_code "
       "error)") {
   const std::string path = "/dev/null/" + x.string("file");
@@ -117,18 +158,25 @@ CALLS(write_file, "os::write_file(string_view path, string_view content, write_o
   std::error_code& error = x.error();
   os::write_file(path, x.text("content"), options, error);
   EXPECT_TRUE(error);
+  os::write_file(path, x.text("content"), options, a_context(x), error);
+  EXPECT_TRUE(error);
   os::write_file(path, x.text("content"), options);
 }
-CALLS(write_content, "os::write_file(string_view path, string_view content, write_options options)",
-      "os::append(string_view path, string_view content, append_options options)") {
+CALLS(write_content,
+      "os::write_file(string_view path, string_view content, write_options options, context ctx)",
+      "os::append(string_view path, string_view content, append_options options, context ctx)") {
   const char* path = "/dev/null";
-  os::append(path, x.text("content"), {.mode = x.number(0666U)});
+  os::append(path, x.text("content"), {.mode = x.number(0666U)}, a_context(x));
   os::write_file(path, x.text("content"), {.mode = x.number(0666U)});
 }
 CALLS(append,
       "os::append(string_view path, string_view content, append_options options, error_code "
-      "error)") {
+      "error)",
+      "os::append(string_view path, string_view content, append_options options, context ctx, "
+      "error_code error)") {
   std::error_code& error = x.error();
+  os::append("/dev/null/file", x.text("content"), {.mode = x.number(0666U)}, a_context(x), error);
+  EXPECT_TRUE(error);
   os::append("/dev/null/" + x.string("file"), x.text("content"), {.mode = x.number(0666U)}, error);
   EXPECT_TRUE(error);
 }
@@ -153,7 +201,15 @@ CALLS(exit_status, "os::exit_status::exit_status(int code, int value)") {
   use(s.to_string());
   use(s.success() + s.signal() + s.code());
 }
-CALLS(start, "os::process::start(command what)") { os::process::start(extreme_command(x)).wait(); }
+CALLS(start, "os::process::start(command what, context ctx)") {
+  os::process::start(extreme_command(x), a_context(x)).wait();
+}
+CALLS(start_with_a_context_error,
+      "os::process::start(command what, context ctx, error_code error)") {
+  std::error_code& error = x.error();
+  const os::process p = os::process::start(extreme_command(x), a_context(x), error);
+  if (!error) p.wait();
+}
 CALLS(start_error, "os::process::start(command what, error_code error)") {
   std::error_code& error = x.error();
   const os::process p = os::process::start(extreme_command(x), error);

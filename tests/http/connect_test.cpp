@@ -1,10 +1,14 @@
-// server_options::connect: what it may wait for, and that the end of the server ends the wait.
+// server_options::connect: what it may wait for, and that the end of the server ends the wait; and
+// the context of a connection.
+#include "support/memory_connection.hpp"
 #include "support/web.hpp"
 
 #include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <functional>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -82,5 +86,32 @@ GO_TEST(server_connect, the_end_comes_at_any_moment) {
     for (int i = 0; i < round; ++i) sley::this_goroutine::yield();
     web.server.close();
     EXPECT_TRUE(eventually([&] { return web.server.open_connections() == 0; }));
+  }
+}
+
+GO_TEST(connection, a_context_ends_what_it_waits_for) {
+  auto ends = sley::net::unix_stream::pair();
+  const connection_ptr one = make_connection(std::move(ends.first));
+  const auto [ctx, cancel] = sley::with_cancel({});
+  one->set_context(ctx);
+  sley::wait_group group;
+  group.go([&] {
+    std::byte room{};
+    std::error_code error;
+    EXPECT_EQ(one->read_some({&room, 1}, error), 0U);
+    EXPECT_EQ(error, sley::context_errc::canceled);
+  });
+  sley_test::let_others_run();
+  cancel();
+  group.wait();
+}
+
+GO_TEST(connection, one_of_the_programs_own_says_that_it_takes_no_context) {
+  sley_test::memory_connection own("text", 4);
+  try {
+    own.set_context(sley::context());
+    ADD_FAILURE() << "it takes one";
+  } catch (const std::system_error& e) {
+    EXPECT_EQ(e.code(), std::errc::operation_not_supported);
   }
 }

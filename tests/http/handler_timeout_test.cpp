@@ -242,6 +242,29 @@ GO_TEST(handler_timeout, a_slow_body_is_the_handlers_time) {
   s.write_all(bytes_of("345"));
 }
 
+// Without any other limit, the handler would wait for ever.
+GO_TEST(handler_timeout, ends_a_read_of_the_body_under_way) {
+  reports told;
+  server_options options = told.options(10ms);
+  options.read_timeout = 0s;
+  sley::chan<std::error_code> ended(1);
+  const running_server web(
+      [&](request& in, response& out) {
+        std::error_code error;
+        in.body().read_all(100, error);
+        ended.send(error);
+        out.write("too late", error);
+      },
+      options);
+  for (int i = 0; i < sley_test::rounds(20); ++i) {
+    const auto s = web.connect();
+    s.write_all(bytes_of(post("Content-Length: 5\r\n", "12")));
+    EXPECT_EQ(status_of(read_head(s)), 503);
+    EXPECT_EQ(ended.receive(), std::make_error_code(std::errc::timed_out));
+  }
+  EXPECT_EQ(told.errors(), std::vector<std::string>());
+}
+
 // The wait for "100 Continue" is no answer.
 GO_TEST(handler_timeout, a_client_that_was_told_to_continue_gets_503) {
   reports told;

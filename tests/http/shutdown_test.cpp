@@ -28,6 +28,19 @@ using namespace std::chrono_literals;
 
 // ---- requests ----
 
+GO_TEST(shutdown, waits_until_a_context_ends) {
+  const sley::chan<void> release;
+  running_server web([&](request&, response&) { release.receive(); });
+  const auto s = web.connect();
+  s.write_all(bytes_of(get("/")));
+  EXPECT_TRUE(eventually([&] { return web.server.open_connections() == 1; }));
+  const auto [ctx, cancel] = sley::with_timeout({}, 5ms);
+  EXPECT_FALSE(web.server.shutdown(ctx));
+  EXPECT_FALSE(web.server.shutdown(ctx)) << "it has ended";
+  release.close();
+  EXPECT_TRUE(web.server.shutdown(sley::context()));
+}
+
 // Without a pause: at any moment each connection has a request on its way.
 GO_TEST(shutdown, answers_keep_alive_clients_to_the_end) {
   constexpr int clients = 40;

@@ -1,6 +1,7 @@
 // A net::stream, or a net::tls_stream, as what HTTP runs over.
 #pragma once
 
+#include <sley/context.hpp>
 #include <sley/http/connection.hpp>
 #include <sley/net.hpp>
 
@@ -34,6 +35,7 @@ class stream_connection final : public connection {
   }
   void set_read_deadline(time_point when) override { stream_.set_read_deadline(when); }
   void set_write_deadline(time_point when) override { stream_.set_write_deadline(when); }
+  void set_context(const context& ctx) override { stream_.set_context(ctx); }
   void shutdown_write(std::error_code& error) override { stream_.shutdown_write(error); }
   void close() noexcept override {
     std::error_code ignored;

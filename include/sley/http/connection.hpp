@@ -1,6 +1,7 @@
 // What HTTP runs over: TCP, TLS, or bytes in memory.
 #pragma once
 
+#include <sley/context.hpp>
 #include <sley/detail/config.hpp>
 #include <sley/detail/needs_http.hpp>
 #include <sley/net.hpp>
@@ -34,6 +35,9 @@ class SLEY_API connection {
   // As net::stream's.
   virtual void set_read_deadline(time_point when) = 0;
   virtual void set_write_deadline(time_point when) = 0;
+  // As net::stream's: from the end of the context on all calls fail with its error, those under way
+  // too. Throws std::system_error: std::errc::operation_not_supported unless it is overridden.
+  virtual void set_context(const context& ctx);
   // The peer reads the end; reading goes on. TLS says its farewell here.
   virtual void shutdown_write(std::error_code& error) = 0;
   // Ends what waits, and closes.

@@ -1,6 +1,7 @@
 // The server: takes connections, reads requests, calls the handler.
 #pragma once
 
+#include <sley/context.hpp>
 #include <sley/detail/config.hpp>
 #include <sley/http/connection.hpp>
 #include <sley/http/router.hpp>
@@ -56,13 +57,13 @@ struct server_options {
 
   // How long a handler may take. Then its request::context() ends (deadline_exceeded), and if
   // nothing of an answer was sent, the client gets 503 at once and the connection closes: what the
-  // handler has written is dropped, its later writes and reads of the body fail with
-  // std::errc::timed_out, and what it throws for that reason is no error of the server's. An answer
-  // that has begun is the handler's to end: it may go on for as long as it takes. A handler is
-  // never stopped. One that does not look at its context keeps its goroutine, and the connection's
-  // place among `connections`, until it returns; shutdown() and the destructor wait for it. A
-  // WebSocket has no limit once it was accepted, but a context that was asked for before. Zero and
-  // the largest duration of any unit: no limit. From Go's http.TimeoutHandler.
+  // handler has written is dropped, a read of the body under way and all later writes and reads
+  // fail with std::errc::timed_out, and what it throws for that reason is no error of the server's.
+  // An answer that has begun is the handler's to end: it may go on for as long as it takes. A
+  // handler is never stopped. One that does not look at its context keeps its goroutine, and the
+  // connection's place among `connections`, until it returns; shutdown() and the destructor wait
+  // for it. A WebSocket has no limit once it was accepted, but a context that was asked for before.
+  // Zero and the largest duration of any unit: no limit. From Go's http.TimeoutHandler.
   time_span handler_timeout = std::chrono::seconds(0);
 
   // Makes the connection of an accepted stream, in the connection's goroutine; may wait, as for the
@@ -111,6 +112,8 @@ class SLEY_API server {
   // 1001: see websocket. Parks until all connections have ended, and returns true; false at the
   // deadline: call close(). From Go's http.Server.Shutdown.
   bool shutdown(instant deadline = time_point::max());
+  // The same; false when the context ends first, or has ended before.
+  bool shutdown(const context& ctx);
   // Closes everything at once; handlers that run get errors from their connection.
   void close();
 
