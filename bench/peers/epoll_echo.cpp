@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 #include <memory>
 #include <vector>
 
@@ -135,6 +136,7 @@ int main(int argc, char** argv) {
   }
 
   const clock_type::time_point start = clock_type::now();
+  const std::clock_t cpu_before = std::clock();
   for (const auto& e : ends) {
     e->before = start;
     if (e->is_client) ask(*e);
@@ -148,6 +150,7 @@ int main(int argc, char** argv) {
   }
   const double wall_ns =
       std::chrono::duration<double, std::nano>(clock_type::now() - start).count();
+  const double cpu_ms = static_cast<double>(std::clock() - cpu_before) * 1e3 / CLOCKS_PER_SEC;
 
   std::vector<double> all;
   for (const auto& e : ends) {
@@ -158,8 +161,8 @@ int main(int argc, char** argv) {
     return all[static_cast<std::size_t>(part * static_cast<double>(all.size() - 1))];
   };
   std::printf(
-      "workload=tcp_echo procs=1 ops=%zu ns_per_op=%.2f wall_ms=%.2f conns=%d "
+      "workload=tcp_echo procs=1 ops=%zu ns_per_op=%.2f wall_ms=%.2f cpu_ms=%.2f conns=%d "
       "p50_us=%.1f p99_us=%.1f max_us=%.1f\n",
-      all.size(), wall_ns / static_cast<double>(all.size()), wall_ns / 1e6, connections, at(0.5),
-      at(0.99), all.back());
+      all.size(), wall_ns / static_cast<double>(all.size()), wall_ns / 1e6, cpu_ms, connections,
+      at(0.5), at(0.99), all.back());
 }
