@@ -33,8 +33,10 @@
 #include "platform/simulated/simulation.hpp"
 #endif
 #ifdef SLEY_TSAN
-#include <sanitizer/linux_syscall_hooks.h>
 #include <sanitizer/tsan_interface.h>
+#if __has_include(<sanitizer/linux_syscall_hooks.h>)  // with clang's runtime, not with GCC's
+#include <sanitizer/linux_syscall_hooks.h>
+#endif
 #endif
 
 #ifdef SLEY_VALGRIND
@@ -80,7 +82,8 @@ inline constexpr bool sanitizer_sees_calls = false;
 #endif
 
 // Around a sleep in futex(2): the thread sanitizer keeps signals from a thread until that does
-// something it watches, unless it knows that the thread waits.
+// something it watches, unless it knows that the thread waits. GCC's can't be told: there a signal
+// waits until the sleep is over.
 [[gnu::always_inline]] inline void begin_sleep() noexcept {
 #ifdef __sanitizer_syscall_pre_futex
   __sanitizer_syscall_pre_futex(0, 0, 0, 0, 0, 0);
