@@ -54,15 +54,14 @@ void keep_house(std::int64_t now_ns) noexcept {
   sched.coarse_s.store_relaxed(
       static_cast<std::uint32_t>((now_ns - watchdog.started_ns) / second_ns));
   follow_automatic_procs();
-  watchdog.trim_due_s = watchdog.trimmer.trim_batch();
+  const std::uint32_t pause_s = watchdog.trimmer.trim_batch();
+  watchdog.trim_due_ns =
+      pause_s == stack_trimmer::never_s ? never : now_ns + std::int64_t{pause_s} * second_ns;
 }
 
 // When the next duty is due while no goroutine runs; `never` if there is none.
 std::int64_t next_duty_ns() noexcept {
-  if (!watchdog.threads.is_settled()) return watchdog.house_ns;
-  if (watchdog.trim_due_s == stack_trimmer::never_s) return never;
-  const std::int64_t due_ns = watchdog.started_ns + watchdog.trim_due_s * second_ns;
-  return std::max(due_ns, watchdog.house_ns);
+  return watchdog.threads.is_settled() ? watchdog.trim_due_ns : watchdog.house_ns;
 }
 
 // All processors are idle: asks to be woken when one is taken into use. False if one already was.
@@ -143,6 +142,7 @@ void sysmon_main(void*) {
   platform::ask_for_short_slices();
   watchdog.started_ns = platform::now_ns();
   watchdog.house_ns = watchdog.started_ns + second_ns;
+  watchdog.trim_due_ns = watchdog.house_ns;
   pace& looks = watchdog.looks_due;
   for (;;) {
     const std::int64_t now_ns = platform::now_ns();

@@ -23,6 +23,7 @@
 #include "runtime/state/records.hpp"
 #include "runtime/state/sched_state.hpp"
 
+#include <algorithm>
 #include <cstdint>
 
 namespace sley::rt {
@@ -80,12 +81,18 @@ std::uint32_t stack_trimmer::trim_waiting() noexcept {
   if (detail::barriers_are_symmetric || !platform::finds_own_tables_without_lock()) return never_s;
   const std::uint32_t now_s = sched.coarse_s.load_relaxed();
   if (!is_in_round_) {
-    if (now_s < next_round_s_) return next_round_s_;
+    if (const std::uint32_t early_s = until_next_round(now_s)) return early_s;
     begin_round(now_s);
   }
   look_at_batch(now_s);
-  if (is_in_round_) return now_s + 1;
-  return found_ ? next_round_s_ : never_s;
+  if (is_in_round_) return 1;
+  return found_ ? std::max(until_next_round(now_s), 1U) : never_s;
+}
+
+// The seconds wrap.
+std::uint32_t stack_trimmer::until_next_round(std::uint32_t now_s) const noexcept {
+  const auto ahead_s = static_cast<std::int32_t>(next_round_s_ - now_s);
+  return ahead_s > 0 ? static_cast<std::uint32_t>(ahead_s) : 0;
 }
 
 void stack_trimmer::begin_round(std::uint32_t now_s) noexcept {
@@ -131,9 +138,8 @@ goroutine* stack_trimmer::next() noexcept {
 }
 
 std::uint32_t stack_trimmer::trim_batch() noexcept {
-  const std::uint32_t due_s = trim_waiting();
-  const bool are_free_left = !sched.stacks.trim(trims_at_once);
-  return are_free_left ? sched.coarse_s.load_relaxed() + 1 : due_s;
+  const std::uint32_t pause_s = trim_waiting();
+  return sched.stacks.trim(trims_at_once) ? pause_s : 1;
 }
 
 }  // namespace sley::rt

@@ -14,12 +14,14 @@ class stack_trimmer {
  public:
   static constexpr std::uint32_t never_s = UINT32_MAX;
 
-  // Gives back a batch. Returns when the next one is due, in coarse_s; never_s if nothing is left.
+  // Gives back a batch. Returns in how many seconds the next one is due; never_s if nothing is
+  // left.
   std::uint32_t trim_batch() noexcept;
 
  private:
   // As trim_batch(), for the stacks of goroutines that wait.
   std::uint32_t trim_waiting() noexcept;
+  std::uint32_t until_next_round(std::uint32_t now_s) const noexcept;  // in seconds
   void begin_round(std::uint32_t now_s) noexcept;
   void look_at_batch(std::uint32_t now_s) noexcept;
   goroutine* next() noexcept;

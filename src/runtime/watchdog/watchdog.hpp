@@ -34,7 +34,7 @@ struct watchdog_state {
   std::int64_t house_ns = 0;     // when the duties of once a second are due
   idle_threads threads;          // threads.cpp
   stack_trimmer trimmer;         // trim.cpp
-  std::uint32_t trim_due_s = 0;  // when there is more to give back, in coarse_s
+  std::int64_t trim_due_ns = 0;  // when there is more to give back
   sched_tracer trace;            // sched_trace.cpp
 };
 
