@@ -1,13 +1,12 @@
 // What threads and processes inherit from the thread that makes them is the program's own: the CPUs
-// that it may use, its timer slack, its scheduling and its name. Method: goroutines that look while
-// others make the runtime place its threads and sleep until timers are due.
+// that it may use, its timer slack and its scheduling. Method: goroutines that look while others
+// make the runtime place its threads and sleep until timers are due.
 #include "support/connections.hpp"
 #include "support/harness.hpp"
 
 #include <sley/net.hpp>
 #include <sley/os.hpp>
 
-#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstddef>
@@ -15,7 +14,6 @@
 #include <string>
 #include <thread>
 
-#include <pthread.h>
 #include <sched.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -30,15 +28,11 @@ struct inherited {
   int timer_slack = ::prctl(PR_GET_TIMERSLACK);
   int policy = ::sched_getscheduler(0);
   int nice = ::getpriority(PRIO_PROCESS, 0);
-  std::array<char, 16> name = {};
 
-  inherited() {
-    ::sched_getaffinity(0, sizeof cpus, &cpus);
-    ::pthread_getname_np(::pthread_self(), name.data(), name.size());
-  }
+  inherited() { ::sched_getaffinity(0, sizeof cpus, &cpus); }
   friend bool operator==(const inherited& a, const inherited& b) {
     return CPU_EQUAL(&a.cpus, &b.cpus) && a.timer_slack == b.timer_slack && a.policy == b.policy &&
-           a.nice == b.nice && a.name == b.name;
+           a.nice == b.nice;
   }
 };
 

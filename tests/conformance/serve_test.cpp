@@ -8,6 +8,7 @@
 #include <sley/serve.hpp>
 #include <sley/sync.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <exception>
@@ -221,6 +222,7 @@ GO_TEST(serve, an_exception_ends_its_connection_alone) {
   const serve_result r = server.end();
   EXPECT_EQ(r.failed, 2U);
   EXPECT_EQ(r.accepted, 4U);
+  std::ranges::sort(told);  // a client may see the end of its connection before on_error is called
   EXPECT_EQ(told, (std::vector<std::string>{"failed", "unknown"}));
 }
 
