@@ -5,11 +5,13 @@ set -euo pipefail
 command -v valgrind >/dev/null || { echo "skipped: no valgrind"; exit 77; }
 grep -q '^SLEY_VALGRIND:BOOL=ON' "$build/CMakeCache.txt" || { echo "skipped: it is off"; exit 77; }
 install_moved
+# Valgrind 3.19 gives up at the debug information that clang 19 writes.
+find "$prefix/$libdir" -type f -name 'libsley*' -exec strip --strip-debug {} +
 
 for source in main stacks; do
   read -ra cflags < <(pkg-config --cflags sley)
   read -ra libs < <(pkg-config --libs sley)
-  "$cxx" -std=c++20 -g "${cflags[@]}" "$here/consumer/$source.cpp" "${libs[@]}" \
+  "$cxx" -std=c++20 "${cflags[@]}" "$here/consumer/$source.cpp" "${libs[@]}" \
     "-Wl,-rpath,$prefix/$libdir" -o "$scratch/$source"
   run_and_compare valgrind --log-file="$scratch/$source.log" --error-exitcode=99 "$scratch/$source"
   ! grep -v '^==[0-9]*== *$' "$scratch/$source.log" | grep -qi 'warning\|invalid\|uninitiali' \
