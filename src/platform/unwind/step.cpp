@@ -25,7 +25,7 @@ class caller_finder {
     for (std::size_t c = 0; c < column_count; ++c) {
       if (!apply(row.columns[c], c, caller)) return false;
     }
-    return caller.knows(column_rip);
+    return caller.knows(column_rip) && caller.knows(column_rsp);
   }
 
  private:
