@@ -110,7 +110,6 @@ bool buffered_reader::read_line(std::string& line, std::error_code& error) {
   return f.content + f.delimiter > 0;
 }
 bool buffered_reader::read_line(std::string& line) {
-  if (take_line(line)) return true;
   std::error_code error;
   const bool is_there = read_line(line, error);
   if (error) fail(error, "read_line");
@@ -228,7 +227,6 @@ void buffered_reader::read_exactly(std::size_t size, std::string& text, std::err
   }
 }
 void buffered_reader::read_exactly(std::size_t size, std::string& text) {
-  if (take_text(size, text)) return;
   std::error_code error;
   read_exactly(size, text, error);
   if (error) fail(error, "read_exactly");
