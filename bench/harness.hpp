@@ -41,6 +41,22 @@ inline void check(bool ok, const char* what) {
   if (!ok) self_check_failed(what);
 }
 
+// The work of mutex_uncontended, with any library's mutex.
+template <class Mutex>
+outcome lock_and_unlock(int n) {
+  Mutex mutex;
+  int count = 0;
+  outcome o = timed(n, [&] {
+    for (int i = 0; i < n; ++i) {
+      mutex.lock();
+      ++count;
+      mutex.unlock();
+    }
+  });
+  check(count == n, "count");
+  return o;
+}
+
 inline double milliseconds(nanoseconds d) { return static_cast<double>(d.count()) / 1e6; }
 inline double microseconds(nanoseconds d) { return static_cast<double>(d.count()) / 1e3; }
 inline double ns_each(nanoseconds d, std::int64_t count) {

@@ -15,19 +15,7 @@ namespace bench {
 namespace {
 
 // What do a lock and an unlock cost when no other goroutine wants the mutex?
-outcome mutex_uncontended(int n) {
-  sley::mutex mutex;
-  int count = 0;
-  outcome o = timed(n, [&] {
-    for (int i = 0; i < n; ++i) {
-      mutex.lock();
-      ++count;
-      mutex.unlock();
-    }
-  });
-  check(count == n, "count");
-  return o;
-}
+outcome mutex_uncontended(int n) { return lock_and_unlock<sley::mutex>(n); }
 
 // What does a short critical section cost when eight goroutines want it all the time?
 outcome mutex_contended(int n) {

@@ -100,19 +100,7 @@ outcome chan_prodcons_buf128(int n) {
   });
 }
 
-outcome mutex_uncontended(int n) {
-  fibers::mutex mutex;
-  int count = 0;
-  outcome o = timed(n, [&] {
-    for (int i = 0; i < n; ++i) {
-      mutex.lock();
-      ++count;
-      mutex.unlock();
-    }
-  });
-  check(count == n, "count");
-  return o;
-}
+outcome mutex_uncontended(int n) { return lock_and_unlock<fibers::mutex>(n); }
 
 outcome threadring503(int n) {
   constexpr std::size_t size = 503;

@@ -23,14 +23,10 @@ using sley_test::child_result;
 using sley_test::contains_match;
 using sley_test::goroutines_in;
 using sley_test::run_child;
+using sley_test::setting;
 using sley_test::under_sanitizer;
 
 namespace {
-
-std::string_view setting(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? "" : value;
-}
 
 // --- ways to fail ---
 

@@ -23,13 +23,9 @@
 using sley::run;
 using sley_test::goroutines_in;
 using sley_test::run_child;
+using sley_test::setting;
 
 namespace {
-
-std::string_view setting(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? "" : value;
-}
 
 // --- ends ---
 

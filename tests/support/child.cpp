@@ -147,6 +147,11 @@ std::vector<child_result> run_children(const std::vector<std::string>& names,
   return children;
 }
 
+std::string_view setting(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
 int verdict() { return testing::Test::HasFailure() ? 3 : 7; }
 
 std::ostream& operator<<(std::ostream& out, const child_result& child) {

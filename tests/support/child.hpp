@@ -12,6 +12,7 @@
 #include <chrono>
 #include <ostream>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -40,6 +41,9 @@ child_result run_child(const std::string& name, const environment& additions = {
 // Runs them all at the same time, each with this limit.
 std::vector<child_result> run_children(const std::vector<std::string>& names,
                                        std::chrono::seconds limit = patience);
+
+// In the child: a variable of its environment, empty if it is not set.
+std::string_view setting(const char* name);
 
 // The status for the main function of a child that has used EXPECTs: 7, or 3 if one has failed.
 int verdict();
