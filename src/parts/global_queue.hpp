@@ -100,14 +100,28 @@ class global_queue {
   list take_share(std::uint32_t procs, std::size_t most, Predicate goes_alone) noexcept {
     list share;
     detail::lock_guard guard(lock_);
-    std::size_t n = elements_.size() / procs + 1;
-    if (n > most) n = most;
-    for (; n > 0 && !elements_.is_empty(); --n) {
+    for (std::size_t n = share_size(procs, most); n > 0 && !elements_.is_empty(); --n) {
       const bool is_alone = goes_alone(elements_.front());
       if (is_alone && !share.is_empty()) break;
       share.push_back(elements_.pop_front());
       if (is_alone) break;
     }
+    publish_size();
+    return share;
+  }
+
+  // As take_share, but the elements among them that `stays` accepts remain in front of the queue.
+  template <class Predicate>
+  list take_share_without(std::uint32_t procs, std::size_t most, Predicate stays) noexcept {
+    list share;
+    list kept;
+    detail::lock_guard guard(lock_);
+    for (std::size_t n = share_size(procs, most); n > 0 && !elements_.is_empty(); --n) {
+      T* element = elements_.pop_front();
+      (stays(element) ? kept : share).push_back(element);
+    }
+    kept.append(static_cast<list&&>(elements_));
+    elements_ = kept;
     publish_size();
     return share;
   }
@@ -118,6 +132,10 @@ class global_queue {
   bool is_empty() const noexcept { return size() == 0; }
 
  private:
+  std::size_t share_size(std::uint32_t procs, std::size_t most) const noexcept {
+    const std::size_t fair = elements_.size() / procs + 1;
+    return fair < most ? fair : most;
+  }
   void publish_size() noexcept { size_.store_relaxed(elements_.size()); }
 
   mutable detail::lock lock_{detail::lock_rank::global_queue};

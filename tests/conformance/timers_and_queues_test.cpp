@@ -15,15 +15,22 @@ namespace {
 
 constexpr int many = under_sanitizer ? 1'000 : 5'000;
 
-// Goroutines for which it is always time to wake.
+void compute_for(std::chrono::nanoseconds time) {
+  const auto start = std::chrono::steady_clock::now();
+  while (std::chrono::steady_clock::now() - start < time) {
+  }
+}
+
+// Goroutines for which it is always time to wake. Each computes for `turn` when it has woken.
 class restless {
  public:
-  explicit restless(int count) {
+  explicit restless(int count, std::chrono::nanoseconds turn = 0ns) {
     for (int i = 0; i < count; ++i) {
-      group_.go([this] {
+      group_.go([this, turn] {
         while (!stop_) {
           sleep_for(1us);
           ++wakes_;
+          compute_for(turn);
         }
       });
     }
@@ -43,31 +50,44 @@ class restless {
   sley::wait_group group_;
 };
 
-}  // namespace
-
-// Goroutines that a thread of the user starts are in the global queue. They come in at the rate of
-// goroutines that timers wake, and not one at each 61st turn. As many as the processors' queues
-// hold do not count, because they may be with a thread that gets no CPU. The last one that counts
-// looks itself, because the kernel may let the main goroutine wait for long after it.
-GO_TEST(timers_and_queues, timers_that_are_always_due_do_not_starve_the_global_queue) {
-  restless others(many);
-  const int count = many + 257 * sley::runtime::max_procs();
+// Goroutines that a thread of the user starts are in the global queue. Returns the number of wakes
+// until `count` of them have begun. As many more are started as the processors' queues hold,
+// because goroutines there may be with a thread that gets no CPU. The last one that counts looks
+// itself, because the kernel may let the main goroutine wait for long after it.
+long wakes_until_begun(const restless& others, int count) {
+  const int all = count + 257 * sley::runtime::max_procs();
   std::atomic<int> begun = 0;
   std::atomic<long> wakes_after = 0;
   long wakes_before = 0;
   sley::blocking([&] {
     std::thread starter([&] {
-      for (int i = 0; i < count; ++i) {
+      for (int i = 0; i < all; ++i) {
         sley::go([&] {
-          if (++begun == many) wakes_after = others.wakes();
+          if (++begun == count) wakes_after = others.wakes();
         });
       }
       wakes_before = others.wakes();
     });
     starter.join();
   });
-  EXPECT_TRUE(sley_test::eventually([&] { return begun == count; }));
-  EXPECT_LT(wakes_after - wakes_before, 10L * count);
+  EXPECT_TRUE(sley_test::eventually([&] { return begun == all; }));
+  return wakes_after - wakes_before;
+}
+
+}  // namespace
+
+// They come in at the rate of goroutines that timers wake, and not one at each 61st turn.
+GO_TEST(timers_and_queues, timers_that_are_always_due_do_not_starve_the_global_queue) {
+  const restless others(many);
+  EXPECT_LT(wakes_until_begun(others, many), 10L * many);
+}
+
+// The local queues never have room for a whole batch of timers, because with turns of 20 us a round
+// of a queue takes longer than timers wait for room.
+GO_TEST(timers_and_queues, timers_of_computing_goroutines_do_not_starve_the_global_queue) {
+  const restless others(512 * sley::runtime::max_procs(), 20us);
+  constexpr int count = 1'000;
+  EXPECT_LT(wakes_until_begun(others, count), 10L * count);
 }
 
 // A goroutine that a slice's end stops is in the global queue, and its thread waits for it.
@@ -78,9 +98,7 @@ GO_TEST(timers_and_queues, timers_that_are_always_due_do_not_starve_computing_go
   sley::wait_group group;
   for (int i = 0; i < hogs; ++i) {
     group.go([&] {
-      const auto start = std::chrono::steady_clock::now();
-      while (std::chrono::steady_clock::now() - start < 50ms) {
-      }
+      compute_for(50ms);
       ++had_turns;
     });
   }

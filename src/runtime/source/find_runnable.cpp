@@ -15,6 +15,7 @@
 #include "runtime/state/processor.hpp"
 #include "runtime/state/sched_state.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace sley::rt {
@@ -40,16 +41,15 @@ goroutine* take_global(processor* p) noexcept {
 }
 
 // Timer wake-ups fill the local queue. So that a steady stream of them cannot starve the global
-// queue, an equal number is admitted from there. Exception: a goroutine whose own thread waits for
-// its turn stays in the global queue, because machines look for such goroutines only there. Running
-// it at once would give it a whole slice ahead of all local goroutines.
+// queue, they leave half of the room to it. Exception: a goroutine whose own thread waits for its
+// turn stays in the global queue, because machines look for such goroutines only there. Running it
+// at once would give it a whole slice ahead of all local goroutines. The goroutines behind it are
+// admitted, because it may stay for fairness_tick turns.
 void admit_global(processor* p) noexcept {
-  if (sched.queue.is_empty() || p->queue.room() < most_fired_at_once) return;
-  goroutine_list share = take_share(most_fired_at_once);
-  if (!share.is_empty() && waits_on_its_thread(share.front())) {
-    sched.queue.prepend(std::move(share));
-    return;
-  }
+  const std::size_t room = p->queue.room();
+  if (sched.queue.is_empty() || room == 0) return;
+  goroutine_list share = sched.queue.take_share_without(
+      sched.procs.read(), std::min(most_fired_at_once, room), waits_on_its_thread);
   p->queue.push_all([&share] { return share.pop_front(); });
 }
 

@@ -103,10 +103,11 @@ std::size_t room_of(const processor* p) noexcept {
   return p->queue.room() + (p->next.is_empty() ? 1 : 0);
 }
 
-// Is there room for a batch, and for as many goroutines of the global queue, which admit_global()
-// in find_runnable.cpp puts behind it?
-bool has_room_for_batch(const processor* p) noexcept {
-  return room_of(p) >= (sched.queue.is_empty() ? most_fired_at_once : 2 * most_fired_at_once);
+// The number of due timers that may fire now. If goroutines wait in the global queue, timers get
+// half of the room: admit_global() in find_runnable.cpp fills the other half from there.
+std::size_t most_to_fire(const processor* p) noexcept {
+  const std::size_t room = room_of(p);
+  return std::min(most_fired_at_once, sched.queue.is_empty() ? room : room / 2);
 }
 
 // Fires up to a batch of due timers. Returns their number.
@@ -203,13 +204,13 @@ bool run_due_timers(processor* p) noexcept {
   const std::int64_t now = platform::now_ns();
   if (first > now) return false;
   processor* own = current_machine()->p;
-  if (now - own->fired_at_ns < longest_without_room_ns && !has_room_for_batch(own)) return false;
+  const bool have_waited = now - own->fired_at_ns >= longest_without_room_ns;
+  if (most_to_fire(own) < (have_waited ? 1 : most_fired_at_once)) return false;
   own->fired_at_ns = now;
   bool fired = false;
   for (bool more = true; more;) {
-    const std::size_t limit = std::min(most_fired_at_once, room_of(own));
     woken_list woken;
-    const std::size_t count = fire_due(set, now, limit, woken);
+    const std::size_t count = fire_due(set, now, most_to_fire(own), woken);
     if (woken.are_many_waiting) prefetch_stacks({woken.all, woken.size});
     for (std::size_t i = 0; i < woken.size; ++i) {
       goroutine* g = woken.all[i];

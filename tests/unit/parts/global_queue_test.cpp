@@ -150,6 +150,25 @@ TEST(global_queue, a_loner_is_a_share_of_its_own_or_in_none) {
   }
 }
 
+TEST(global_queue, elements_that_stay_keep_their_place_in_front) {
+  for (const std::size_t most : {1U, 3U, 4U, 128U}) {
+    queue q;
+    std::array<element, 6> e;
+    for (element& x : e) q.push_back(&x);
+    const auto stays = [&](const element* x) { return x == &e[0] || x == &e[2]; };
+    queue::list share = q.take_share_without(1, most, stays);
+    const std::vector<std::size_t> taken = most == 1   ? std::vector<std::size_t>{}
+                                           : most == 3 ? std::vector<std::size_t>{1}
+                                           : most == 4 ? std::vector<std::size_t>{1, 3}
+                                                       : std::vector<std::size_t>{1, 3, 4, 5};
+    ASSERT_EQ(share.size(), taken.size()) << "at most " << most;
+    for (const std::size_t i : taken) EXPECT_EQ(share.pop_front(), &e[i]);
+    EXPECT_EQ(q.size(), e.size() - taken.size());
+    EXPECT_EQ(q.pop(), &e[0]);
+    EXPECT_EQ(q.pop(), most == 1 ? &e[1] : &e[2]);
+  }
+}
+
 TEST(global_queue, nothing_is_lost_or_doubled_between_threads) {
   constexpr std::size_t each = 20'000;
   constexpr std::size_t writers = 2;
