@@ -14,6 +14,8 @@
 
 #include <sley/detail/atomic.hpp>
 
+#include "platform/cpu.hpp"
+
 #include <cstddef>
 #include <cstdint>
 
@@ -42,8 +44,8 @@ class event_ring {
   }
 
  private:
-  alignas(64) detail::atomic<std::uint64_t> end_;    // [atomic ER-1]
-  alignas(64) detail::atomic<std::uint64_t> begin_;  // [atomic ER-2]
+  alignas(platform::cache_line_bytes) detail::atomic<std::uint64_t> end_;    // [atomic ER-1]
+  alignas(platform::cache_line_bytes) detail::atomic<std::uint64_t> begin_;  // [atomic ER-2]
   T events_[Capacity];
 };
 

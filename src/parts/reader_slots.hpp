@@ -15,6 +15,8 @@
 
 #include <sley/detail/atomic.hpp>
 
+#include "platform/cpu.hpp"
+
 #include <cstddef>
 #include <cstdint>
 
@@ -23,7 +25,7 @@ namespace sley::parts {
 using reader_slot = detail::atomic<std::uintptr_t>;  // 0: free
 
 template <std::size_t Count>
-class alignas(64) reader_slots {
+class alignas(platform::cache_line_bytes) reader_slots {
  public:
   // Takes a free slot for `mark`, which is not 0. Null if every slot is taken.
   reader_slot* take(std::uintptr_t mark) noexcept {

@@ -36,7 +36,8 @@ void detail::schedule_point() noexcept {
   if (number % yield_one_in == 0) {
     platform::yield_thread();
   } else if (number % pause_one_in == 0) {
-    for (std::uint64_t pauses = (number >> 32) % 128; pauses > 0; --pauses) __builtin_ia32_pause();
+    std::uint64_t pauses = (number >> 32) % 128;
+    for (; pauses > 0; --pauses) platform::pause_cpu();
   }
 }
 

@@ -9,6 +9,10 @@
 
 #include <sley/detail/lock.hpp>
 
+// SLEY_READ_THREAD_WORD(name, value) and SLEY_WRITE_THREAD_WORD(name, value): volatile assembly for
+// the thread's variable of that name, which has one word. The name is a string.
+#include "cpu/thread_word.hpp"
+
 #include <cstddef>
 
 namespace sley::rt {
@@ -40,41 +44,26 @@ held_locks& own_held_locks() noexcept;
 // Null on a thread that the runtime has not met, and in an announced call.
 [[gnu::always_inline]] inline rt::machine* current_machine() noexcept {
   rt::machine* m;
-  asm volatile(
-      "movq sley_current_machine@gottpoff(%%rip), %0\n\t"
-      "movq %%fs:(%0), %0"
-      : "=r"(m));
+  SLEY_READ_THREAD_WORD("sley_current_machine", m);
   return m;
 }
 
 [[gnu::always_inline]] inline void set_current_machine(rt::machine* m) noexcept {
-  void* offset;
-  asm volatile(
-      "movq sley_current_machine@gottpoff(%%rip), %0\n\t"
-      "movq %1, %%fs:(%0)"
-      : "=&r"(offset)
-      : "r"(m)
-      : "memory");
+  SLEY_WRITE_THREAD_WORD("sley_current_machine", m);
 }
 
 // Null outside of announced calls.
 [[gnu::always_inline]] inline rt::machine* calling_machine() noexcept {
   rt::machine* m;
-  asm volatile(
-      "movq sley_calling_machine@gottpoff(%%rip), %0\n\t"
-      "movq %%fs:(%0), %0"
-      : "=r"(m));
+  SLEY_READ_THREAD_WORD("sley_calling_machine", m);
   return m;
 }
 
 [[gnu::always_inline]] inline void set_calling_machine(rt::machine* m) noexcept {
-  void* offset;
-  asm volatile(
-      "movq sley_calling_machine@gottpoff(%%rip), %0\n\t"
-      "movq %1, %%fs:(%0)"
-      : "=&r"(offset)
-      : "r"(m)
-      : "memory");
+  SLEY_WRITE_THREAD_WORD("sley_calling_machine", m);
 }
 
 }  // namespace sley::platform
+
+#undef SLEY_READ_THREAD_WORD
+#undef SLEY_WRITE_THREAD_WORD

@@ -4,9 +4,9 @@
 
 #include "platform/former_handler.hpp"
 #include "platform/os.hpp"
+#include "platform/unwind/own_process.hpp"
 
 #include <sys/syscall.h>
-#include <ucontext.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -44,25 +44,6 @@ void die_by(int signal, siginfo_t* info) noexcept {
 // Has a process asked for the end, by kill(2) for example? Else a thread has failed.
 bool is_sent(const siginfo_t& info) noexcept {
   return info.si_code == SI_USER || info.si_code == SI_QUEUE;
-}
-
-std::uint64_t register_in(const void* context, int which) noexcept {
-  const auto* at_signal = static_cast<const ucontext_t*>(context);
-  return static_cast<std::uint64_t>(at_signal->uc_mcontext.gregs[which]);
-}
-
-frame_registers registers_in(const void* context) noexcept {
-  frame_registers r;
-  r.set(column_rbx, register_in(context, REG_RBX));
-  r.set(column_rbp, register_in(context, REG_RBP));
-  r.set(column_rsp, register_in(context, REG_RSP));
-  r.set(column_r12, register_in(context, REG_R12));
-  r.set(column_r13, register_in(context, REG_R13));
-  r.set(column_r14, register_in(context, REG_R14));
-  r.set(column_r15, register_in(context, REG_R15));
-  r.set(column_rip, register_in(context, REG_RIP));
-  r.is_interrupted = true;
-  return r;
 }
 
 }  // namespace
@@ -158,7 +139,8 @@ void handle_fault(int signal, siginfo_t* info, void* context) {
   const int saved = errno;
   if (is_reporter()) die_at_once();
   if (is_fault(*info)) {
-    on_fault(info->si_addr, reinterpret_cast<void*>(register_in(context, REG_RSP)));
+    const frame_registers at_fault = registers_in(context);
+    on_fault(info->si_addr, reinterpret_cast<void*>(at_fault.get(column_sp)));
   }
   const auto outcome = former_of_faults.call(signal, info, context);
   // As in the kernel, a fault can't be ignored.

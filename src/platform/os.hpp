@@ -3,6 +3,8 @@
 // it says so, so the runtime may call them with its own locks held.
 #pragma once
 
+#include "platform/cpu.hpp"
+
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -20,7 +22,7 @@ std::int64_t monotonic_ns() noexcept;
 inline std::uint64_t cycle_counter() noexcept { return static_cast<std::uint64_t>(monotonic_ns()); }
 inline constexpr bool is_simulation = true;
 #else
-inline std::uint64_t cycle_counter() noexcept { return __builtin_ia32_rdtsc(); }
+inline std::uint64_t cycle_counter() noexcept { return read_cycle_counter(); }
 inline constexpr bool is_simulation = false;  // one thread plays all others
 #endif
 

@@ -139,29 +139,11 @@ SLEY_UNINSTRUMENTED long become(const child_plan& plan) noexcept {
   for (;;) call(SYS_exit_group, status_of_failure);
 }
 
-// clone(2) with the child on another stack. The thread goes on when the child has become a program
-// or has ended. Returns the child's number, or an error below 0.
+// The thread goes on when the child has become a program or has ended. Returns the child's number,
+// or an error below 0.
 SLEY_UNINSTRUMENTED long clone_child(std::byte* stack_end, launch_pad& pad) noexcept {
   constexpr long flags = CLONE_VM | CLONE_VFORK | CLONE_PIDFD | SIGCHLD;
-  long result;
-  register long child_tid asm("r10") = 0;
-  register long thread_storage asm("r8") = 0;
-  register auto* entry asm("r12") = &child_main;
-  register launch_pad* arg asm("r13") = &pad;
-  asm volatile(
-      "syscall\n\t"
-      "test %%rax, %%rax\n\t"
-      "jnz 1f\n\t"
-      "xor %%ebp, %%ebp\n\t"  // where debuggers stop
-      "mov %%r13, %%rdi\n\t"
-      "call *%%r12\n\t"
-      "ud2\n"
-      "1:"
-      : "=a"(result)
-      : "0"(SYS_clone), "D"(flags), "S"(stack_end), "d"(&pad.handle), "r"(child_tid),
-        "r"(thread_storage), "r"(entry), "r"(arg)
-      : "rcx", "r11", "memory");
-  return result;
+  return raw_clone(stack_end, flags, &pad.handle, &child_main, &pad);
 }
 
 // Waits for a child that has failed. It uses the handle, because the number may be another

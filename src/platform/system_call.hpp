@@ -27,20 +27,14 @@ namespace sley::platform {
 [[gnu::noinline]] inline void set_errno(int value) noexcept { errno = value; }
 [[gnu::noinline]] inline int last_errno() noexcept { return errno; }
 
-// The kernel's own convention: an error is a small number below 0. Nothing may be computed between
-// the declarations of r10, r8 and r9 and the assembly: it could use those registers.
-[[gnu::always_inline]] inline long raw_system_call(long number, long a, long b, long c, long d,
-                                                   long e, long f) noexcept {
-  long result;
-  register long r10 asm("r10") = d;
-  register long r8 asm("r8") = e;
-  register long r9 asm("r9") = f;
-  asm volatile("syscall"
-               : "=a"(result)
-               : "0"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
-               : "rcx", "r11", "memory");
-  return result;
-}
+// The kernel's own convention: an error is a small number below 0. All memory may have changed.
+inline long raw_system_call(long number, long a, long b, long c, long d, long e, long f) noexcept;
+
+// clone(2) with a child that calls entry(arg) on the stack that ends at `stack_end`, aligned to 16,
+// and has no caller there. `entry` must not return. With CLONE_PIDFD the kernel writes the handle
+// before. Returns the child's number to the thread that calls, or an error below 0.
+inline long raw_clone(std::byte* stack_end, long flags, int* handle, void (*entry)(void*) noexcept,
+                      void* arg) noexcept;
 
 // As syscall(2).
 template <class... Args>
@@ -113,3 +107,5 @@ namespace kernel {
 }  // namespace kernel
 
 }  // namespace sley::platform
+
+#include "cpu/system_call.hpp"

@@ -7,6 +7,7 @@
 
 #include "base/check.hpp"
 #include "platform/decisions.hpp"
+#include "platform/relax.hpp"
 #include "runtime/entry/enter.hpp"
 #include "runtime/state/wait_reason.hpp"
 #include "sync/misuse.hpp"
@@ -66,7 +67,7 @@ bool mutex::spin(attempt& a) noexcept {
     if (!a.is_woken && (seen & (woken | contended)) == contended) {
       a.is_woken = state_.cas_relaxed(seen, seen | woken);  // hands nothing over
     }
-    for (int pauses = sync::pauses_a_spin; pauses > 0; --pauses) detail::cpu_relax();
+    for (int pauses = sync::pauses_a_spin; pauses > 0; --pauses) platform::cpu_relax();
   }
   return false;
 }

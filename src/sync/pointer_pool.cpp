@@ -8,6 +8,7 @@
 #include <sley/detail/lock.hpp>
 #include <sley/runtime.hpp>
 
+#include "platform/cpu.hpp"
 #include "runtime/entry/enter.hpp"
 #include "runtime/state/processor.hpp"
 
@@ -20,7 +21,7 @@ namespace {
 
 constexpr std::size_t store_capacity = 14;
 
-struct alignas(64) store {
+struct alignas(platform::cache_line_bytes) store {
   std::size_t count = 0;
   void* pointers[store_capacity] = {};
 

@@ -76,6 +76,7 @@ def faults(assembly):
 
 def main():
     compiler, root = sys.argv[1], pathlib.Path(sys.argv[2])
+    folders = [f"-I{root}/{folder}" for folder in ("include", "src", "src/platform/x86_64")]
     failed = False
     for cpu in CPUS:
         known = subprocess.run([compiler, *cpu, "-E", "-x", "c++", "/dev/null"],
@@ -85,8 +86,8 @@ def main():
             continue
         count = 0
         for source in SOURCES:
-            made = subprocess.run([compiler, *cpu, *FLAGS, "-I", root / "include", "-I",
-                                   root / "src", root / source], capture_output=True, text=True)
+            made = subprocess.run([compiler, *cpu, *FLAGS, *folders, root / source],
+                                  capture_output=True, text=True)
             if made.returncode != 0:
                 print(f"{source} {' '.join(cpu)}: does not compile\n{made.stderr}")
                 failed = True

@@ -5,7 +5,7 @@ The headers of this machine are laid out anew without what came later: <sys/rseq
 <sys/pidfd.h> and P_PIDFD (2.36). Every file of the library that includes a header of the system is
 compiled with those, as far as its syntax.
 
-  old_glibc_test.py COMPILER SOURCE_TREE [COMPILER_ARGUMENTS...]
+  old_glibc_test.py COMPILER SOURCE_TREE CPU [COMPILER_ARGUMENTS...]
 """
 
 import concurrent.futures
@@ -60,9 +60,12 @@ def lay_out(folder, to):
 
 
 def main():
-    compiler, tree, arguments = sys.argv[1], pathlib.Path(sys.argv[2]), sys.argv[3:]
+    compiler, tree, arguments = sys.argv[1], pathlib.Path(sys.argv[2]), sys.argv[4:]
+    cpu = tree / "src/platform" / sys.argv[3]
+    other_cpus = {f.parent for f in tree.glob("src/platform/*/cpu")} - {cpu}
     sources = [f for f in sorted(tree.glob("src/**/*.cpp"))
-               if "simulated" not in f.parts and not {"testing", "http", "tls"} & set(f.parts)
+               if "simulated" not in f.parts and not other_cpus & set(f.parents)
+               and not {"testing", "http", "tls"} & set(f.parts)
                and OF_SYSTEM.search(f.read_text())]
     assert len(sources) > 20, sources
     with tempfile.TemporaryDirectory() as scratch:
@@ -70,7 +73,7 @@ def main():
                    for i, folder in enumerate(search_path(compiler))]
         assert any(str(f).startswith(scratch) for f in folders), "no headers of glibc were found"
         flags = ["-std=c++20", "-fsyntax-only", "-nostdinc", "-nostdinc++",
-                 f"-I{tree}/src", f"-I{tree}/include", *arguments]
+                 f"-I{tree}/src", f"-I{cpu}", f"-I{tree}/include", *arguments]
         for folder in folders:
             flags += ["-isystem", str(folder)]
 

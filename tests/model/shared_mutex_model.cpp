@@ -2,6 +2,7 @@
 // tried in both ways.
 #include "model/goroutines.hpp"
 
+#include "platform/relax.hpp"
 #include "sync/semaphore.cpp"
 #include "sync/shared_mutex.cpp"
 
@@ -144,7 +145,7 @@ struct the_writer_may_free_it : model::goroutine_suite<the_writer_may_free_it, 2
       is_in.store_release(true, "");
       guard->unlock_shared();
     } else {
-      while (!is_in.load_acquire("")) detail::cpu_relax();
+      while (!is_in.load_acquire("")) platform::cpu_relax();
       guard->lock();
       guard->unlock();
       model::destroy(guard);

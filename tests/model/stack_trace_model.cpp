@@ -2,6 +2,7 @@
 // src/runtime/inspect/stack_trace.cpp. The asking thread gives up after a look or two, and the
 // place for the trace is gone then.
 #include "base/published.hpp"
+#include "platform/relax.hpp"
 
 #include "model/model.hpp"
 
@@ -34,7 +35,7 @@ struct a_trace_is_whole_or_not_begun : model::suite<a_trace_is_whole_or_not_begu
     trace_to.exchange_acq_rel(trace, "TC-1");
     for (int looks = 0; !trace->is_done.read(); ++looks) {
       if (looks == 1 && give_up()) return false;
-      detail::cpu_relax();
+      platform::cpu_relax();
     }
     return true;
   }

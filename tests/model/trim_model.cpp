@@ -7,6 +7,8 @@
 #include "model/locks.hpp"
 #include "model/status.hpp"
 
+#include "platform/relax.hpp"
+
 using namespace sley;
 using parts::status;
 
@@ -58,7 +60,7 @@ struct trim_suite : model::locking_suite<Derived, Threads> {
   }
 
   void wait_for_trimmer() {
-    while ((g.needs.load_acquire("TR-1") & being_trimmed) != 0) detail::cpu_relax();
+    while ((g.needs.load_acquire("TR-1") & being_trimmed) != 0) platform::cpu_relax();
   }
 
   void execute() {

@@ -21,8 +21,8 @@
 
 namespace platform = sley::platform;
 using platform::column_count;
-using platform::column_rip;
-using platform::column_rsp;
+using platform::column_pc;
+using platform::column_sp;
 using platform::frame_description;
 using platform::frame_registers;
 using platform::frame_tables;
@@ -130,11 +130,11 @@ _Unwind_Reason_Code see_frame(_Unwind_Context* context, void* arg) {
   if (++f->frames <= frame_itself) return _URC_NO_REASON;
   f->has_description = true;
   int is_before = 0;
-  f->values[column_rip] = _Unwind_GetIPInfo(context, &is_before);
+  f->values[column_pc] = _Unwind_GetIPInfo(context, &is_before);
   f->is_interrupted = is_before != 0;
-  f->has_caller = f->values[column_rip] != 0;
-  for (int c = 0; c < column_rip; ++c) {
-    const bool is_cfa = c == column_rsp && !f->is_stack_pointer_given;
+  f->has_caller = f->values[column_pc] != 0;
+  for (int c = 0; c < column_pc; ++c) {
+    const bool is_cfa = c == column_sp && !f->is_stack_pointer_given;
     f->values[static_cast<std::size_t>(c)] =
         is_cfa ? _Unwind_GetCFA(context) : _Unwind_GetGR(context, c);
   }
@@ -153,7 +153,7 @@ class comparison {
     registers from;
     frame_registers frame;
     for (std::size_t c = 0; c < column_count; ++c) {
-      from[c] = c == column_rip ? return_address : memory_.middle() + 4096 * c;
+      from[c] = c == column_pc ? return_address : memory_.middle() + 4096 * c;
       frame.set(c, from[c]);
     }
     found theirs{.is_stack_pointer_given = is_stack_pointer_given(tables, return_address - 1)};
@@ -176,7 +176,7 @@ class comparison {
     frame_description d;
     platform::unwind_row row;
     return platform::find_description(tables, pc, d) && platform::find_row(tables, d, pc, row) &&
-           row.columns[column_rsp].is != platform::column_rule::same;
+           row.columns[column_sp].is != platform::column_rule::same;
   }
   static bool agree(const found& theirs, step_result result, const frame_registers& ours) {
     if (!theirs.has_description) return result == step_result::no_description;

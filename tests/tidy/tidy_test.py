@@ -120,6 +120,26 @@ class Words(TreeCase):
         self.assertEqual(["src/runtime/a.cpp:1"], self.run_check(tidy.check_confined_words, {
             "src/runtime/a.cpp": text, "src/platform/barrier.cpp": text}))
 
+    def test_a_cpu_only_in_its_folder(self):
+        text = ('#if defined(__aarch64__)\n#endif\nasm volatile("wfe");\n__builtin_ia32_pause();\n'
+                'asm volatile("" : : "r"(x));\n// __x86_64__ and asm\n'
+                'extern int f() asm("_dl_find");\n#include <immintrin.h>\n')
+        self.assertEqual(["src/base/a.S:1"] + [f"src/base/a.cpp:{line}" for line in (1, 3, 4, 8)],
+                         self.run_check(tidy.check_cpu_words, {
+                             "src/base/a.cpp": text, "src/base/a.S": "wfe\n",
+                             "src/platform/m68k/cpu/a.hpp": text, "src/platform/m68k/a.S": "wfe\n",
+                             "tests/unit/a_test.cpp": text}))
+
+    def test_every_cpu_has_the_headers_of_the_others(self):
+        self.assertEqual(["src/platform/z80/cpu/b.hpp:1"], self.run_check(tidy.check_cpu_folders, {
+            "src/platform/m68k/cpu/a.hpp": "", "src/platform/m68k/cpu/b.hpp": "",
+            "src/platform/z80/cpu/a.hpp": "", "src/platform/z80/c.cpp": ""}))
+
+    def test_platform_alone_includes_the_cpu(self):
+        text = '#include "cpu/a.hpp"\n'
+        self.assertEqual(["src/parts/a.cpp:1"], self.run_check(tidy.check_include_arrows, {
+            "src/parts/a.cpp": text, "src/platform/a.cpp": text}))
+
     def test_leftovers(self):
         word = "TO" + "DO"
         self.assertEqual(["tests/unit/a_test.cpp:1"], self.run_check(tidy.check_leftovers, {

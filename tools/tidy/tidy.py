@@ -18,12 +18,13 @@ from source import Source, functions  # noqa: E402
 FOLDERS = ["base", "platform", "parts", "runtime", "sync", "io", "debug", "testing"]
 ROOMS = ["state", "queue", "source", "run", "inspect", "watchdog", "entry"]  # of src/runtime
 APART = ["http", "tls"]  # a library of its own each, which sees of the others what users see
+CPU_HEADERS = "cpu"  # below src/platform/<cpu>: the build has one of these folders
 CODE_DIRS = ["include", "src", "tests", "bench", "examples"]
 CODE_SUFFIXES = (".hpp", ".cpp", ".h", ".S")
 ATOMIC_HEADER = "include/sley/detail/atomic.hpp"
 # What that header calls, and what gives users an atomic of their own.
 ATOMIC_HOOKS = ("src/platform/chaos.cpp", "include/sley/testing.hpp")
-COMPILER_HEADERS = ("cxxabi.h", "unwind.h", "immintrin.h")  # the ABI's and the CPU's, not the OS's
+COMPILER_HEADERS = ("cxxabi.h", "unwind.h")  # the ABI's, not the OS's
 # Asio's own headers include it, and buffers of several pieces need it complete.
 ALLOWED = {"include/sley/asio.hpp": ("sys/uio.h",)}
 MAX_COLUMNS = 100
@@ -73,6 +74,12 @@ def src_folder(path):
     return parts[1] if parts[0] == "src" and len(parts) > 2 else None
 
 
+def cpu_folders(tree):
+    """The folders of one CPU each: src/platform/x86_64/ and the like."""
+    headers = [re.match(rf"src/platform/\w+/(?={CPU_HEADERS}/)", s.path) for s in tree.sources]
+    return sorted({header[0] for header in headers if header})
+
+
 # --- includes ------------------------------------------------------------------------------------
 
 def check_include_arrows(tree):
@@ -84,6 +91,8 @@ def check_include_arrows(tree):
             elif folder is not None and quote == '"':
                 target = name.split("/")[0]
                 if target == folder and folder in APART:
+                    continue
+                if target == CPU_HEADERS and folder == "platform":
                     continue
                 if folder in APART:
                     yield Finding(source.path, line,
@@ -178,6 +187,42 @@ def check_confined_words(tree):
                 for line, text in enumerate(source.code, 1):
                     if re.search(pattern, text):
                         yield Finding(source.path, line, message)
+
+
+# What compilers define for one CPU, its intrinsics and its registers in a signal's context.
+CPU_WORDS = re.compile(
+    r"\b(__(?:x86_64|amd64|i386|aarch64|arm|riscv|powerpc64|s390x|loongarch)(?:__)?"
+    r"|__(?:SSE|AVX|APX|EGPR|ARM_)\w*|__builtin_(?:ia32|aarch64|arm|riscv)_\w+|_mm\d*_\w+"
+    r"|immintrin|arm_(?:neon|sve|acle)|gregs|REG_R[A-Z0-9]+|asm|__asm__)\b")
+# A declaration's other name, and assembly without instructions, are no CPU's.
+NO_INSTRUCTION = re.compile(r"\basm( volatile)?\(\"(_\w+)?\"")
+
+
+def check_cpu_words(tree):
+    """Common code has nothing of one CPU: no #if, no instruction, no register."""
+    folders = tuple(cpu_folders(tree))
+    for source in tree.library:
+        if source.path.startswith(folders):
+            continue
+        if source.path.endswith(".S"):
+            yield Finding(source.path, 1, "assembly belongs to a CPU's folder, src/platform/<cpu>/")
+            continue
+        for line, text in enumerate(source.code, 1):
+            found = CPU_WORDS.search(text)
+            if found and not NO_INSTRUCTION.search(source.lines[line - 1]):
+                yield Finding(source.path, line,
+                              f"{found[0]} belongs to a CPU's folder, src/platform/<cpu>/")
+
+
+def check_cpu_folders(tree):
+    """Each CPU has the headers that the others have."""
+    by_folder = {folder: {s.path[len(folder):] for s in tree.sources
+                          if s.path.startswith(folder + CPU_HEADERS)}
+                 for folder in cpu_folders(tree)}
+    every = set().union(*by_folder.values())
+    for folder, headers in sorted(by_folder.items()):
+        for missing in sorted(every - headers):
+            yield Finding(folder + missing, 1, "another CPU's folder has this header")
 
 
 def check_leftovers(tree):
@@ -372,7 +417,7 @@ CONSTANT = re.compile(r"^(?:  static |inline )?constexpr (?:std::)?u?(?:int\d*_t
 # Where the library's own settings are, and what has a number for another reason.
 TUNED = ("src/runtime/", "src/sync/", "src/parts/stack_pool.hpp")
 NOT_TUNED = {"main_goroutine_id", "max_name", "most_frames", "quit_status", "ms", "line", "alignment",
-             "sequence_shift", "red_zone", "below_the_frame", "shown_of_each",
+             "sequence_shift", "below_the_frame", "shown_of_each",
              "most_groups", "arriving", "parked", "claimed", "timed_out", "live", "closing", "few"}
 
 
@@ -479,6 +524,8 @@ CHECKS = [
     check_pragma_once,
     check_conditional_compilation,
     check_confined_words,
+    check_cpu_words,
+    check_cpu_folders,
     check_leftovers,
     check_order_labels,
     check_prose,

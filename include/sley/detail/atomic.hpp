@@ -154,9 +154,5 @@ inline void heavy_barrier(order_label) noexcept {
   schedule_point();
   heavy_barrier_syscall();
 }
-SLEY_ALWAYS_INLINE void cpu_relax() noexcept {
-  relax_point();
-  __builtin_ia32_pause();
-}
 
 }  // namespace sley::detail

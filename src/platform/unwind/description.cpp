@@ -2,6 +2,8 @@
 // Linux Standard Base.
 #include "platform/unwind/description.hpp"
 
+#include "platform/unwind/frame.hpp"
+
 #include <cstdint>
 
 namespace sley::platform {
@@ -149,7 +151,6 @@ void read_augmentation(cursor& letters, cursor& data, frame_description& d) noex
 
 // What several functions have in common (a CIE). False: it is damaged, or of another CPU.
 bool read_common(const image& bytes, std::uint64_t from, frame_description& d) noexcept {
-  constexpr std::uint64_t return_address_column = 16;
   cursor at = open_entry(bytes, from);
   const auto id = at.number<std::uint32_t>();
   const std::uint8_t version = at.byte();
@@ -168,8 +169,7 @@ bool read_common(const image& bytes, std::uint64_t from, frame_description& d) n
     if (data.has_failed() || letters.has_failed()) return false;
   }
   d.common_program = at.rest();
-  return !at.has_failed() && id == 0 && (version == 1 || version == 3) &&
-         column == return_address_column;
+  return !at.has_failed() && id == 0 && (version == 1 || version == 3) && column == column_pc;
 }
 
 bool read_description(const image& bytes, std::uint64_t from, frame_description& d) noexcept {

@@ -29,7 +29,7 @@ struct frame_description {
 };
 
 // Finds the description of the code that holds `pc`. False: there is none, or it is damaged, or of
-// a form that neither gcc nor clang nor a linker makes for x86-64.
+// a form that neither gcc nor clang nor a linker makes for this CPU.
 bool find_description(const frame_tables& tables, std::uint64_t pc,
                       frame_description& found) noexcept;
 

@@ -1,23 +1,14 @@
 // What an unwinder knows of a frame, and how it reads the memory that the stack is in.
 #pragma once
 
+// The columns of unwind tables, `column` and `column_count`: registers that a call preserves, among
+// them `column_sp` and `column_frame_pointer`, and `column_pc`, the column of the return address.
+#include "cpu/columns.hpp"
+
 #include <cstddef>
 #include <cstdint>
 
 namespace sley::platform {
-
-// The columns of unwind tables for x86-64, by DWARF's numbers.
-enum column : std::uint8_t {
-  column_rbx = 3,
-  column_rbp = 6,
-  column_rsp = 7,
-  column_r12 = 12,
-  column_r13 = 13,
-  column_r14 = 14,
-  column_r15 = 15,
-  column_rip = 16,
-};
-inline constexpr std::size_t column_count = 17;
 
 // Registers as they are, or were, in a frame.
 class frame_registers {
@@ -36,7 +27,7 @@ class frame_registers {
     known_ &= ~(1U << column);
   }
 
-  std::uint64_t pc() const noexcept { return get(column_rip); }
+  std::uint64_t pc() const noexcept { return get(column_pc); }
 
   // The instruction at pc has not run. Otherwise pc is a return address, and the call before it may
   // be the last instruction of its function.

@@ -1,5 +1,6 @@
 #include "platform/unwind/own_process.hpp"
 
+#include "platform/cpu.hpp"
 #include "platform/system_call.hpp"
 
 #include <link.h>
@@ -15,7 +16,8 @@
 
 namespace {
 
-// struct dl_find_object of glibc 2.35's <dlfcn.h>, on x86-64.
+// struct dl_find_object of glibc 2.35's <dlfcn.h>, for CPUs whose objects need no base of data
+// (DLFO_STRUCT_HAS_EH_DBASE).
 struct found_object {
   unsigned long long flags;
   void* begin;
@@ -89,13 +91,6 @@ bool find_own_tables(std::uint64_t address, frame_tables& tables) noexcept {
 
 namespace {
 
-// Sanitizers do not see it: a stack may have marks of frames that are gone.
-std::uint64_t load_word(std::uint64_t address) noexcept {
-  std::uint64_t word;
-  asm volatile("movq (%1), %0" : "=r"(word) : "r"(address) : "memory");
-  return word;
-}
-
 bool read_by_kernel(std::uint64_t address, void* to, std::size_t size) noexcept {
   const iovec here{to, size};
   const iovec there{reinterpret_cast<void*>(address), size};
@@ -122,9 +117,9 @@ stack_memory own_stack::memory() const noexcept { return {&read_own, this}; }
 
 frame_registers registers_of(const context& saved) noexcept {
   frame_registers r;
-  r.set(column_rsp, reinterpret_cast<std::uint64_t>(saved.stack_pointer));
-  r.set(column_rbp, reinterpret_cast<std::uint64_t>(saved.frame_pointer));
-  r.set(column_rip, reinterpret_cast<std::uint64_t>(saved.resume_at));
+  r.set(column_sp, reinterpret_cast<std::uint64_t>(saved.stack_pointer));
+  r.set(column_frame_pointer, reinterpret_cast<std::uint64_t>(saved.frame_pointer));
+  r.set(column_pc, reinterpret_cast<std::uint64_t>(saved.resume_at));
   r.is_interrupted = true;  // also at the start of a goroutine, whose address begins a function
   return r;
 }

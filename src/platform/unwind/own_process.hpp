@@ -41,24 +41,14 @@ struct own_stack {
 frame_registers registers_of(const context& saved) noexcept;
 
 // The calling function's registers: its place, and the registers that a call preserves.
-[[gnu::always_inline]] inline frame_registers registers_here() noexcept {
-  std::uint64_t rbx, rbp, rsp, r12, r13, r14, r15, rip;
-  asm volatile(
-      "movq %%rbx, %0\n\tmovq %%rbp, %1\n\tmovq %%rsp, %2\n\tmovq %%r12, %3\n\t"
-      "movq %%r13, %4\n\tmovq %%r14, %5\n\tmovq %%r15, %6\n\tleaq 1f(%%rip), %7\n1:"
-      : "=m"(rbx), "=m"(rbp), "=m"(rsp), "=m"(r12), "=m"(r13), "=m"(r14), "=m"(r15), "=r"(rip));
-  frame_registers r;
-  r.set(column_rbx, rbx);
-  r.set(column_rbp, rbp);
-  r.set(column_rsp, rsp);
-  r.set(column_r12, r12);
-  r.set(column_r13, r13);
-  r.set(column_r14, r14);
-  r.set(column_r15, r15);
-  r.set(column_rip, rip);
-  r.is_interrupted = true;
-  return r;
-}
+inline frame_registers registers_here() noexcept;
+
+// The registers of a thread that a signal has interrupted. `ucontext`: what its handler got.
+frame_registers registers_in(const void* ucontext) noexcept;
+
+// The caller's registers of a frame whose function has not run an instruction. The frame itself if
+// they can't be read.
+frame_registers caller_at_entry(const frame_registers& frame, const stack_memory& memory) noexcept;
 
 // The frames of a stack, one after the other.
 class stack_walk {
@@ -84,3 +74,5 @@ class stack_walk {
 std::size_t collect_frames(stack_walk walk, std::span<std::uintptr_t> frames) noexcept;
 
 }  // namespace sley::platform
+
+#include "cpu/registers.hpp"

@@ -21,11 +21,11 @@ class caller_finder {
   bool find(const unwind_row& row, frame_registers& caller) noexcept {
     if (!find_cfa(row.cfa)) return false;
     caller = input_.registers;
-    caller.set(column_rsp, cfa_);
+    caller.set(column_sp, cfa_);
     for (std::size_t c = 0; c < column_count; ++c) {
       if (!apply(row.columns[c], c, caller)) return false;
     }
-    return caller.knows(column_rip) && caller.knows(column_rsp);
+    return caller.knows(column_pc) && caller.knows(column_sp);
   }
 
  private:
@@ -81,7 +81,7 @@ step_result step(const frame_tables& tables, const stack_memory& memory,
   if (!find_description(tables, pc, description)) return step_result::no_description;
   unwind_row row;
   if (!find_row(tables, description, pc, row)) return step_result::damaged;
-  if (row.columns[column_rip].is == column_rule::undefined) return step_result::outermost;
+  if (row.columns[column_pc].is == column_rule::undefined) return step_result::outermost;
   frame_registers caller;
   if (!caller_finder(tables, memory, frame).find(row, caller)) return step_result::damaged;
   caller.is_interrupted = description.is_signal_frame;

@@ -20,29 +20,15 @@ void deep_stack::add(std::uintptr_t frame) noexcept {
   }
 }
 
-namespace {
-
-// A call of a null pointer has left nothing but its return address, on the stack.
-platform::frame_registers caller_of_null(platform::frame_registers frame,
-                                         const platform::stack_memory& memory) noexcept {
-  const std::uint64_t at = frame.get(platform::column_rsp);
-  std::uint64_t word = 0;
-  if (!memory.read_word(at, word)) return frame;
-  frame.set(platform::column_rip, word);
-  frame.set(platform::column_rsp, at + sizeof(word));
-  frame.is_interrupted = false;
-  return frame;
-}
-
-}  // namespace
-
 void deep_stack::collect_from(const platform::frame_registers& frame) noexcept {
   constexpr std::size_t most_frames = 1'000'000;  // a stack of many gigabytes may have more
   *this = deep_stack();
   const machine* m = this_machine();
   const platform::own_stack stack = stack_of(m != nullptr ? m->g : nullptr);
   const platform::stack_memory memory = stack.memory();
-  platform::stack_walk walk(frame.pc() != 0 ? frame : caller_of_null(frame, memory), memory);
+  // A null pointer that was called is in no table.
+  platform::stack_walk walk(frame.pc() != 0 ? frame : platform::caller_at_entry(frame, memory),
+                            memory);
   std::size_t frames = 0;
   do {
     add(walk.return_address());

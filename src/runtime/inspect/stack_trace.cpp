@@ -100,7 +100,7 @@ bool is_on_own_stack(const goroutine* g) noexcept {
   platform::stack_walk walk(platform::registers_of(g->context), stack.memory());
   std::uintptr_t inner_end = 0;  // of the frame before
   for (int frames = 0; frames < most_frames; ++frames) {
-    const std::uintptr_t end = walk.frame().get(platform::column_rsp);
+    const std::uintptr_t end = walk.frame().get(platform::column_sp);
     if (end <= inner_end || !g->stack->holds(end)) return false;
     if (platform::is_of_bottom_frame(walk.frame().pc())) return true;
     inner_end = end;

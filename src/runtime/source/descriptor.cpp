@@ -21,7 +21,7 @@ record_pool records;
 
 // ---- tags: which record an event is for, and in which use of it ----
 
-constexpr int sequence_shift = 48;  // user addresses have 47 bits
+constexpr int sequence_shift = 48;  // user addresses have 48 bits
 
 watched* record_of(std::uint64_t tag) noexcept {
   return reinterpret_cast<watched*>(tag & ((std::uint64_t{1} << sequence_shift) - 1));

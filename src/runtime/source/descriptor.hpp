@@ -4,6 +4,7 @@
 
 #include <sley/detail/atomic.hpp>
 #include <sley/detail/lock.hpp>
+#include "platform/cpu.hpp"
 #include "platform/poller.hpp"
 #include "runtime/state/goroutine.hpp"
 #include "runtime/state/timer.hpp"
@@ -59,7 +60,7 @@ struct io_side : timer {               // the deadline's
 
 // The record of a watched descriptor. Never given back to the system, but used again, so an event
 // that comes too late finds a record: of another sequence.
-struct alignas(64) watched {
+struct alignas(platform::cache_line_bytes) watched {
   detail::lock lock{detail::lock_rank::descriptor};
   std::uint16_t sequence = 0;  // [lock: lock] grows with each use of the record
   // Changed under the lock: what all operations fail with. `closed` stays; else it is how the bound

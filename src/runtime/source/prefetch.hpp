@@ -3,7 +3,7 @@
 // several at a time overlaps these misses. (100,000 sleepers wake in a third of the time.)
 #pragma once
 
-#include "platform/context.hpp"
+#include "platform/cpu.hpp"
 #include "runtime/state/goroutine.hpp"
 
 #include <cstddef>

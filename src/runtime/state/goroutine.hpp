@@ -14,6 +14,7 @@
 #include "parts/stack_pool.hpp"
 #include "parts/status.hpp"
 #include "platform/context.hpp"
+#include "platform/cpu.hpp"
 #include "runtime/state/wait_reason.hpp"
 
 #include <unwind.h>
@@ -58,7 +59,7 @@ enum need : std::uint8_t {
   being_trimmed = 4,  // sysmon is giving back the unused pages of its stack, see trim.cpp
 };
 
-struct alignas(64) goroutine {
+struct alignas(platform::cache_line_bytes) goroutine {
   // The fields that a switch touches, in one cache line.
   platform::context context;      // [owner] valid while it is not running
   goroutine* next = nullptr;      // [owner] link in the one queue or list that it is on

@@ -8,6 +8,7 @@
 #include "parts/border.hpp"
 #include "parts/note.hpp"
 #include "platform/context.hpp"
+#include "platform/cpu.hpp"
 #include "platform/current.hpp"
 #include "platform/exception_state.hpp"
 #include "platform/os.hpp"
@@ -51,7 +52,7 @@ struct cpu_share {
   std::uint32_t trial = 0;    // the trial of that look
 };
 
-struct alignas(64) machine {
+struct alignas(platform::cache_line_bytes) machine {
   goroutine* g = nullptr;  // [owner] the running goroutine; null on the machine's own stack
   // The held processor; null if there is none, always if foreign. [owner, or the thread that has
   // closed the border]

@@ -4,13 +4,14 @@
 #include <sley/detail/atomic.hpp>
 
 #include "parts/role.hpp"
+#include "platform/cpu.hpp"
 #include "platform/poller.hpp"
 
 #include <cstdint>
 
 namespace sley::rt {
 
-struct alignas(64) poll_set {
+struct alignas(platform::cache_line_bytes) poll_set {
   parts::role looking;                    // held by the thread that polls the set
   detail::atomic<std::uint32_t> looks;    // relaxed: tells other machines whether the set is polled
   detail::atomic<std::uint32_t> watched;  // relaxed: descriptors; an empty set is not polled

@@ -9,6 +9,7 @@
 #include "parts/reader_slots.hpp"
 #include "parts/run_queue.hpp"
 #include "parts/stack_pool.hpp"
+#include "platform/cpu.hpp"
 #include "runtime/state/goroutine.hpp"
 #include "runtime/state/poll_set.hpp"
 #include "runtime/state/timer.hpp"
@@ -42,7 +43,7 @@ inline void count(detail::atomic<std::uint64_t>& counter, std::uint64_t n = 1) n
 struct machine;
 struct run_trace;
 
-struct alignas(64) processor {
+struct alignas(platform::cache_line_bytes) processor {
   std::uint32_t id = 0;  // [const]
   // The number of time slices begun. Written by the holder, read by sysmon.
   detail::atomic<std::uint32_t> tick;

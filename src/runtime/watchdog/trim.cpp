@@ -34,8 +34,6 @@ constexpr std::uint32_t wait_at_least_s = 5;
 constexpr std::size_t stacks_at_once = 65'536;
 constexpr std::size_t trims_at_once = 5'000;
 constexpr std::size_t batch_size = 64;
-// The ABI allows a function to use this much below the stack pointer.
-constexpr std::uintptr_t red_zone = 128;
 
 enum class candidate { never, later, now };
 
@@ -54,7 +52,8 @@ candidate look_at(const goroutine& g, std::uint32_t now_s) noexcept {
 // give back, the frames are looked at.
 void give_back(goroutine* g) noexcept {
   const std::uintptr_t page = platform::page_bytes();
-  const auto used = reinterpret_cast<std::uintptr_t>(g->context.stack_pointer) - red_zone;
+  const auto used =
+      reinterpret_cast<std::uintptr_t>(g->context.stack_pointer) - platform::red_zone_bytes;
   const std::uintptr_t end = used / page * page;
   const auto low = reinterpret_cast<std::uintptr_t>(g->stack->low);
   if (!g->stack->holds(used) || end <= low) return;

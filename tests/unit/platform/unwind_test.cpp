@@ -76,7 +76,7 @@ std::size_t longest_walk = 0;
   _Unwind_Backtrace(&add_frame, &theirs);
   std::array<std::uintptr_t, 400> buffer;
   const frame_registers here = platform::registers_here();
-  const own_stack stack{here.get(platform::column_rsp), here.get(platform::column_rsp) + 64};
+  const own_stack stack{here.get(platform::column_sp), here.get(platform::column_sp) + 64};
   const std::size_t size = platform::collect_frames(stack_walk(here, stack.memory()), buffer);
   const addresses ours(buffer.begin(), buffer.begin() + static_cast<std::ptrdiff_t>(size));
   ASSERT_GT(ours.size(), 2U);
@@ -281,9 +281,9 @@ TEST(unwind, a_walk_from_a_wrong_place_ends) {
   const own_stack none;
   for (std::uint64_t offset = 0; offset < 4096; ++offset) {
     frame_registers wrong = here;
-    wrong.set(platform::column_rsp, here.get(platform::column_rsp) + offset);
-    wrong.set(platform::column_rbp, here.get(platform::column_rsp) - offset);
-    wrong.set(platform::column_rip, here.pc() + offset * 7);
+    wrong.set(platform::column_sp, here.get(platform::column_sp) + offset);
+    wrong.set(platform::column_frame_pointer, here.get(platform::column_sp) - offset);
+    wrong.set(platform::column_pc, here.pc() + offset * 7);
     EXPECT_GE(platform::collect_frames(stack_walk(wrong, none.memory()), buffer), 1U);
   }
 }

@@ -167,7 +167,6 @@ inline void heavy_barrier(SLEY_ORDER) {
     rl::systemwide_fence($);
   }
 }
-inline void cpu_relax() { rl::ctx().yield(1, $); }
 
 #undef SLEY_ORDER
 
