@@ -82,6 +82,7 @@ class SLEY_API io_object {
 
   // close() removes that file: the name of a Unix socket.
   void own_file(std::string_view path) { file_ = std::make_unique<const std::string>(path); }
+  void disown_file() noexcept { file_.reset(); }
 
   detail::descriptor descriptor_;
 

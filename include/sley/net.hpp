@@ -228,6 +228,13 @@ class SLEY_API listener : public io_object {
 class SLEY_API tcp_listener : public listener {
  public:
   tcp_listener() noexcept = default;
+  // Takes over a TCP socket that listens, as one that was inherited (<sley/service.hpp>). It closes
+  // on exec from now on. It does not block, and has the options that listen() sets for connections;
+  // other processes that share the socket share these. It is closed on errors:
+  // address_family_not_supported, protocol_not_supported and operation_not_supported for a socket
+  // of another family, protocol and type, invalid_argument for one that does not listen.
+  explicit tcp_listener(int fd);  // throws std::system_error that names the descriptor
+  tcp_listener(int fd, std::error_code& error) noexcept;
   // "host:port", ":port" for all addresses, port 0 for any. A name is looked up: given up when the
   // context ends, with its error. Throws std::system_error.
   static tcp_listener listen(std::string_view host_port, const listen_options& options = {},
@@ -252,10 +259,17 @@ class SLEY_API tcp_listener : public listener {
 class SLEY_API unix_listener : public listener {
  public:
   unix_listener() noexcept = default;
+  // Takes over a Unix stream socket that listens, as tcp_listener does. Its file stays when it is
+  // closed.
+  explicit unix_listener(int fd);
+  unix_listener(int fd, std::error_code& error) noexcept;
   // At a path as endpoint::unix_path() takes it. Throws std::system_error.
   static unix_listener listen(std::string_view path, const listen_options& options = {});
   static unix_listener listen(std::string_view path, const listen_options& options,
                               std::error_code& error);
+  // close() leaves the file: another process that has the socket goes on to listen there. For the
+  // listener's only user.
+  void keep_file() noexcept { disown_file(); }
   unix_stream accept(const context& ctx = context::background()) const;  // as tcp_listener's
   unix_stream accept(std::error_code& error) const;
   unix_stream accept(const context& ctx, std::error_code& error) const;

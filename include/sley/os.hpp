@@ -252,6 +252,12 @@ class redirect {
   int fd_ = -1;
 };
 
+// A descriptor that one process hands to another.
+struct named_descriptor {
+  std::string name = {};  // which the other process knows it by
+  int fd = -1;            // the caller's
+};
+
 // What to start.
 struct command {
   std::string program = {};                 // looked up in PATH unless there is a slash in it
@@ -264,6 +270,12 @@ struct command {
   redirect errors = {};
   bool new_group = false;    // leads a process group of its own
   bool new_session = false;  // leads a session of its own: setsid(2)
+  // Further descriptors of this process, as listeners, which the process gets as 3, 4 and so on. It
+  // is told of them by systemd's protocol of socket activation (LISTEN_PID, LISTEN_FDS and
+  // LISTEN_FDNAMES in its environment), so service::inherited() of <sley/service.hpp> takes them,
+  // and so does sd_listen_fds(3). A name has printable characters of ASCII without ':', 255 at
+  // most: else std::invalid_argument. From Go's Cmd.ExtraFiles.
+  std::vector<named_descriptor> hand_down = {};
 };
 
 // How a process has ended.
@@ -302,11 +314,11 @@ class SLEY_API process {
   // As posix_spawn(3). Parks until the program runs; processes are started one after the other.
   // Given up when the context ends before its turn, with the context's error; a start that has
   // begun is not, because the child works on the caller's memory until the program runs. The
-  // process gets the three standard streams and no other descriptor of this library; no signal is
-  // blocked, signals that this process handles have their default action, signals that it ignores
-  // stay ignored. Throws std::system_error that names the program; what execve(2) reports is among
-  // its errors, and invalid_argument for a text of the command with a zero byte inside, which the
-  // message shows.
+  // process gets the three standard streams, the descriptors that are handed down, and no other one
+  // of this library; no signal is blocked, signals that this process handles have their default
+  // action, signals that it ignores stay ignored. Throws std::system_error that names the program;
+  // what execve(2) reports is among its errors, and invalid_argument for a text of the command with
+  // a zero byte inside, which the message shows.
   //
   // It is started by a thread that lives as long as this process, so a program that asks for a
   // signal at the end of its parent, which is a thread to the kernel (PR_SET_PDEATHSIG of

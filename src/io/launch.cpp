@@ -12,11 +12,13 @@
 #include <limits.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <mutex>
 #include <stdexcept>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace sley::os {
 
@@ -103,6 +105,57 @@ void launch::direct(int stream, redirect where, std::error_code& error) {
   }
 }
 
+namespace {
+
+constexpr std::string_view listen_pid = "LISTEN_PID=";
+constexpr std::string_view listen_fds = "LISTEN_FDS=";
+constexpr std::string_view listen_names = "LISTEN_FDNAMES=";
+
+bool tells_of_descriptors(std::string_view variable) {
+  return variable.starts_with(listen_pid) || variable.starts_with(listen_fds) ||
+         variable.starts_with(listen_names);
+}
+
+// As systemd's FileDescriptorName has it.
+void check_name(const std::string& name) {
+  const bool is_plain = std::all_of(name.begin(), name.end(),
+                                    [](char c) { return c >= ' ' && c <= '~' && c != ':'; });
+  if (is_plain && name.size() <= 255) return;
+  throw std::invalid_argument("sley: a descriptor can't be handed down as " + detail::quoted(name));
+}
+
+}  // namespace
+
+// The protocol of sd_listen_fds(3). The child writes its number into the text itself.
+void launch::hand_down(const command& what) {
+  if (what.hand_down.empty()) return;
+  names_ = listen_names;
+  for (const named_descriptor& d : what.hand_down) {
+    check_name(d.name);
+    if (!handed_down_.empty()) names_ += ':';
+    names_ += d.name;
+    handed_down_.push_back(d.fd);
+  }
+  count_ = std::string(listen_fds) + std::to_string(handed_down_.size());
+  child_number_ = listen_pid;
+  child_number_.append(platform::most_number_bytes, '\0');
+  if (environment_.empty()) {
+    for (char** variable = ::environ; *variable != nullptr; ++variable) {
+      environment_.push_back(*variable);
+    }
+    environment_.push_back(nullptr);
+  }
+  std::erase_if(environment_,
+                [](const char* v) { return v == nullptr || tells_of_descriptors(v); });
+  for (std::string* const told : {&child_number_, &count_, &names_}) {
+    environment_.push_back(told->data());
+  }
+  environment_.push_back(nullptr);
+  plan_.handed_down = handed_down_.data();
+  plan_.handed_count = static_cast<int>(handed_down_.size());
+  plan_.child_number = child_number_.data() + listen_pid.size();
+}
+
 void launch::prepare(const command& what, std::error_code& error) {
   const auto is_unfit = [&error](std::string_view, const std::string& text) {
     return detail::has_zero_byte(text, error);
@@ -115,9 +168,10 @@ void launch::prepare(const command& what, std::error_code& error) {
   arguments_ = pointers_to(what.arguments);
   arguments_.insert(arguments_.begin(), pointer_to(what.program));
   if (what.environment) environment_ = pointers_to(*what.environment);
+  hand_down(what);
   plan_.programs = programs_.data();
   plan_.arguments = arguments_.data();
-  plan_.environment = what.environment ? environment_.data() : ::environ;
+  plan_.environment = environment_.empty() ? ::environ : environment_.data();
   plan_.directory = what.directory.empty() ? nullptr : what.directory.c_str();
   plan_.leads_group = what.new_group;
   plan_.leads_session = what.new_session;

@@ -16,7 +16,8 @@ namespace sley::os {
 // All that the system needs to know, and what is left to us of it.
 struct launch {
   // invalid_argument: a text has a zero byte inside. Throws std::logic_error for redirects that
-  // make no sense. The command must outlive this.
+  // make no sense, and std::invalid_argument for names that can't be handed down. The command must
+  // outlive this.
   void prepare(const command& what, std::error_code& error);
   // On a thread that lives as long as the process, because a program may ask for a signal when its
   // parent ends, which is a thread to the kernel (PR_SET_PDEATHSIG). A goroutine that is locked to
@@ -31,11 +32,14 @@ struct launch {
   void direct(int stream, redirect where, std::error_code& error);
   void connect(int stream, std::error_code& error);
   void find(const std::string& program);
+  void hand_down(const command& what);
 
   platform::child_plan plan_ = {};
   std::array<io::plain_fd, 3> theirs_;  // ends of pipes
   std::vector<std::string> places_;     // where the program may be
   std::vector<char*> programs_, arguments_, environment_;
+  std::vector<int> handed_down_;
+  std::string child_number_, count_, names_;  // variables that tell of them
 };
 
 // What start() and run() throw: it names the program, and the text that has a zero byte inside if

@@ -4,8 +4,10 @@
 #include "io/perform.hpp"
 #include "io/socket.hpp"
 
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -63,6 +65,51 @@ detail::descriptor listen_at(const net::endpoint& at, const net::listen_options&
     result = attempt([&options](int f) { return ::listen(f, options.backlog); }, fd);
   }
   return is_success(result, error) ? std::move(d) : detail::descriptor();
+}
+
+namespace {
+
+// What getsockopt(2) says of the socket. An earlier error stays.
+int option_of(int fd, int name, std::error_code& error) noexcept {
+  int value = 0;
+  socklen_t size = sizeof value;
+  if (!error) {
+    is_success(attempt([&](int f) { return ::getsockopt(f, SOL_SOCKET, name, &value, &size); }, fd),
+               error);
+  }
+  return value;
+}
+
+// The errors of a connection attempt and of accept(2) say the same. MPTCP and SCTP are no TCP: what
+// a short read of them means is another thing.
+std::error_code unfitness(int fd, listener_kind kind) noexcept {
+  std::error_code error;
+  const int type = option_of(fd, SO_TYPE, error);
+  const int family = option_of(fd, SO_DOMAIN, error);
+  const int protocol = option_of(fd, SO_PROTOCOL, error);
+  const bool listens = option_of(fd, SO_ACCEPTCONN, error) != 0;
+  if (error) return error;
+  const bool is_ip = family == AF_INET || family == AF_INET6;
+  const bool is_tcp = kind == listener_kind::tcp;
+  if (is_tcp ? !is_ip : family != AF_UNIX) return system_error_of(EAFNOSUPPORT);
+  if (type != SOCK_STREAM) return system_error_of(EOPNOTSUPP);
+  if (is_tcp && protocol != IPPROTO_TCP) return system_error_of(EPROTONOSUPPORT);
+  return listens ? std::error_code() : system_error_of(EINVAL);
+}
+
+}  // namespace
+
+detail::descriptor take_over_listener(int fd, listener_kind kind, std::error_code& error) noexcept {
+  error = unfitness(fd, kind);
+  if (!error) {
+    is_success(attempt([](int f) { return ::fcntl(f, F_SETFD, FD_CLOEXEC); }, fd), error);
+  }
+  if (error || !make_non_blocking(fd, error)) {
+    ::close(fd);
+    return {};
+  }
+  if (kind == listener_kind::tcp) set_tcp_defaults(fd);
+  return {fd, detail::io_kind::message_socket, error};
 }
 
 }  // namespace sley::io

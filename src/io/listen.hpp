@@ -7,7 +7,12 @@
 
 namespace sley::io {
 
+// A new one.
 detail::descriptor listen_at(const net::endpoint& at, const net::listen_options& options,
                              std::error_code& error);
+
+// Takes over a stream socket that listens, of AF_UNIX or else of TCP; it is closed on errors.
+enum class listener_kind : unsigned char { tcp, unix_stream };
+detail::descriptor take_over_listener(int fd, listener_kind kind, std::error_code& error) noexcept;
 
 }  // namespace sley::io

@@ -15,6 +15,8 @@
 #include <chrono>
 #include <climits>
 #include <cstdint>
+#include <string>
+#include <system_error>
 
 namespace sley::net {
 
@@ -95,6 +97,17 @@ tcp_stream tcp_stream::connect(std::string_view host_port, const context& ctx) {
   tcp_stream connected = connect(host_port, ctx, error);
   if (error) throw detail::failed(error, "sley: connect to", host_port);
   return connected;
+}
+
+tcp_listener::tcp_listener(int fd, std::error_code& error) noexcept
+    : listener(io::take_over_listener(fd, io::listener_kind::tcp, error), true) {}
+tcp_listener::tcp_listener(int fd) {
+  std::error_code error;
+  *this = tcp_listener(fd, error);
+  if (error) {
+    throw std::system_error(
+        error, "sley: take over descriptor " + std::to_string(fd) + " as a TCP listener");
+  }
 }
 
 tcp_listener tcp_listener::listen(std::string_view host_port, const listen_options& options,

@@ -8,6 +8,9 @@
 #include "io/perform.hpp"
 #include "io/socket.hpp"
 
+#include <string>
+#include <system_error>
+
 namespace sley::net {
 
 using detail::descriptor;
@@ -49,6 +52,17 @@ unix_stream unix_stream::connect(std::string_view path, const context& ctx) {
   unix_stream connected = connect(path, ctx, error);
   if (error) throw detail::failed(error, "sley: connect to", path);
   return connected;
+}
+
+unix_listener::unix_listener(int fd, std::error_code& error) noexcept
+    : listener(io::take_over_listener(fd, io::listener_kind::unix_stream, error), false) {}
+unix_listener::unix_listener(int fd) {
+  std::error_code error;
+  *this = unix_listener(fd, error);
+  if (error) {
+    throw std::system_error(
+        error, "sley: take over descriptor " + std::to_string(fd) + " as a Unix listener");
+  }
 }
 
 unix_listener unix_listener::listen(std::string_view path, const listen_options& options,

@@ -74,24 +74,52 @@ SLEY_UNINSTRUMENTED long open_null(int stream) noexcept {
   return result;
 }
 
-// Descriptors are copied out of the way first: each of the standard streams is put into its place
-// in turn, and must not be in the way of the next one.
-SLEY_UNINSTRUMENTED long set_streams(const child_stream (&streams)[3]) noexcept {
+// A copy that is in no place that the child fills. An error below 0.
+SLEY_UNINSTRUMENTED long copy_away(const child_plan& plan, int fd) noexcept {
+  return call(SYS_fcntl, fd, F_DUPFD_CLOEXEC, first_other_fd + plan.handed_count);
+}
+
+SLEY_UNINSTRUMENTED long set_stream(int i, const child_stream& stream, long copy) noexcept {
   using enum child_stream::kind;
-  long copies[3];
+  if (stream.what == descriptor) return call(SYS_dup3, copy, i, 0);
+  if (stream.what == null) return open_null(i);
+  return stream.what == output && i != 1 ? call(SYS_dup3, 1, i, 0) : 0;
+}
+
+// Descriptors are copied out of the way first: each is put into its place in turn, and must not be
+// in the way of the next one.
+SLEY_UNINSTRUMENTED long set_descriptors(const child_plan& plan) noexcept {
+  long copies[3] = {};
   for (int i = 0; i < 3; ++i) {
-    if (streams[i].what != descriptor) continue;
-    copies[i] = call(SYS_fcntl, streams[i].fd, F_DUPFD_CLOEXEC, first_other_fd);
+    if (plan.streams[i].what != child_stream::kind::descriptor) continue;
+    copies[i] = copy_away(plan, plan.streams[i].fd);
     if (copies[i] < 0) return copies[i];
   }
+  for (int i = 0; i < plan.handed_count; ++i) {
+    const long copy = copy_away(plan, plan.handed_down[i]);
+    if (copy < 0) return copy;
+    plan.handed_down[i] = static_cast<int>(copy);
+  }
   for (int i = 0; i < 3; ++i) {
-    long result = 0;
-    if (streams[i].what == descriptor) result = call(SYS_dup3, copies[i], i, 0);
-    if (streams[i].what == null) result = open_null(i);
-    if (streams[i].what == output && i != 1) result = call(SYS_dup3, 1, i, 0);
+    const long result = set_stream(i, plan.streams[i], copies[i]);
+    if (result < 0) return result;
+  }
+  for (int i = 0; i < plan.handed_count; ++i) {
+    const long result = call(SYS_dup3, plan.handed_down[i], first_other_fd + i, 0);
     if (result < 0) return result;
   }
   return 0;
+}
+
+// The child's own number is not known before it lives.
+SLEY_UNINSTRUMENTED void tell_number(char* to) noexcept {
+  char digits[most_number_bytes];
+  int count = 0;
+  for (long left = call(SYS_getpid); left > 0; left /= 10) {
+    digits[count++] = static_cast<char>('0' + left % 10);
+  }
+  while (count > 0) *to++ = digits[--count];
+  *to = '\0';
 }
 
 // The next directory may have it.
@@ -123,9 +151,10 @@ SLEY_UNINSTRUMENTED long become(const child_plan& plan) noexcept {
   drop_handlers();
   long result = plan.leads_session ? call(SYS_setsid) : 0;
   if (result >= 0 && plan.leads_group) result = call(SYS_setpgid, 0, 0);
-  if (result >= 0) result = set_streams(plan.streams);
+  if (result >= 0) result = set_descriptors(plan);
   if (result >= 0 && plan.directory != nullptr) result = call(SYS_chdir, plan.directory);
   if (result < 0) return result;
+  if (plan.child_number != nullptr) tell_number(plan.child_number);
   const std::uint64_t none = 0;
   call(SYS_rt_sigprocmask, SIG_SETMASK, &none, nullptr, signal_set_bytes);
   return execute(plan);

@@ -24,9 +24,16 @@ struct child_plan {
   char* const* environment;     // likewise
   const char* directory;        // null: the caller's
   child_stream streams[3];
+  int* handed_down;  // become descriptors 3, 4 and so on of the child, which overwrites them
+  int handed_count;  // how many they are
+  char*
+      child_number;  // room for the child's number in decimal and a zero byte; null: not asked for
   bool leads_group;
   bool leads_session;
 };
+
+// For child_number: an int in decimal, and the zero byte.
+inline constexpr int most_number_bytes = 12;
 
 struct child_process {
   int pid = 0;

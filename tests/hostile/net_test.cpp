@@ -385,6 +385,17 @@ CALLS(tcp_listen_error,
     use(net::tcp_listener::listen(host_port, options, x.error()));
   }
 }
+CALLS(listener_of_a_descriptor, "net::tcp_listener::tcp_listener(int fd)",
+      "net::unix_listener::unix_listener(int fd)") {
+  const int fd = x.descriptor();
+  x.pick<bool>({false, true}) ? use(net::unix_listener(fd)) : use(net::tcp_listener(fd));
+}
+CALLS(listener_of_a_descriptor_error, "net::tcp_listener::tcp_listener(int fd, error_code error)",
+      "net::unix_listener::unix_listener(int fd, error_code error)") {
+  const int fd = x.descriptor();
+  x.pick<bool>({false, true}) ? use(net::unix_listener(fd, x.error()))
+                              : use(net::tcp_listener(fd, x.error()));
+}
 CALLS(unix_connect, "net::unix_stream::connect(string_view path, context ctx)") {
   use(net::unix_stream::connect(
       x.text("@sley-hostile-nothing"),

@@ -45,12 +45,13 @@ os::command extreme_command(arguments& x) {
   os::command c;
   c.program = x.string("/bin/true");
   if (c.program.empty()) return c;
-  switch (x.pick<int>({0, 1, 2, 3, 4, 5})) {
+  switch (x.pick<int>({0, 1, 2, 3, 4, 5, 6})) {
     case 1: c.arguments = {x.string("argument")}; break;
     case 2: c.environment = {x.string("NAME=value")}; break;
     case 3: c.directory = x.string("/"); break;
     case 4: c.input = os::redirect::to(x.descriptor()); break;
     case 5: c.errors = os::redirect::to(x.descriptor()); break;
+    case 6: c.hand_down = {{x.string("name"), x.descriptor()}}; break;
     default: break;
   }
   return c;
