@@ -1,5 +1,6 @@
 // A server under a service manager: descriptors that are handed from process to process by the
-// protocol of socket activation. The other process is this program again.
+// protocol of socket activation, and what the manager is told. The other process is this program
+// again; the manager is a socket of the test.
 #include "support/child.hpp"
 #include "support/connections.hpp"
 #include "support/harness.hpp"
@@ -8,7 +9,11 @@
 #include <sley/os.hpp>
 #include <sley/service.hpp>
 
+#include <array>
+#include <chrono>
 #include <csignal>
+#include <initializer_list>
+#include <cstddef>
 #include <cstdlib>
 #include <string>
 #include <string_view>
@@ -23,7 +28,7 @@
 
 using sley::net::tcp_listener;
 using sley::net::tcp_stream;
-using sley::net::udp_socket;
+using sley::net::unix_datagram;
 using sley::net::unix_listener;
 using sley::net::unix_stream;
 using sley::os::command;
@@ -42,7 +47,7 @@ std::string fresh_path() { return "/tmp/sley_service_" + std::to_string(::getpid
 // Sets variables while it lives; after that they are not set.
 class variables {
  public:
-  explicit variables(std::vector<std::pair<const char*, std::string>> all) : all_(std::move(all)) {
+  variables(std::initializer_list<std::pair<const char*, std::string>> all) : all_(all) {
     for (const auto& [name, value] : all_) ::setenv(name, value.c_str(), 1);
   }
   ~variables() {
@@ -170,16 +175,16 @@ GO_TEST(inherited, an_unfit_descriptor_starts_nothing) {
 
 GO_TEST(inherited, nothing_without_variables_for_this_process) {
   EXPECT_TRUE(service::inherited().empty());
-  const variables others({{"LISTEN_PID", "1"}, {"LISTEN_FDS", "nonsense"}});
+  const variables others{{"LISTEN_PID", "1"}, {"LISTEN_FDS", "nonsense"}};
   EXPECT_TRUE(service::inherited().empty());
   EXPECT_EQ(std::getenv("LISTEN_PID"), nullptr);
 }
 
 GO_TEST(inherited, bad_variables_are_named) {
   const auto refusal = [](std::string pid, std::string count, std::string names) {
-    const variables all({{"LISTEN_PID", std::move(pid)},
-                         {"LISTEN_FDS", std::move(count)},
-                         {"LISTEN_FDNAMES", std::move(names)}});
+    const variables all{{"LISTEN_PID", std::move(pid)},
+                        {"LISTEN_FDS", std::move(count)},
+                        {"LISTEN_FDNAMES", std::move(names)}};
     try {
       service::inherited();
       return std::string("none");
@@ -201,8 +206,121 @@ GO_TEST(inherited, bad_variables_are_named) {
 }
 
 GO_TEST(inherited, a_descriptor_that_is_not_open_is_an_error) {
-  const variables all({{"LISTEN_PID", own_number()}, {"LISTEN_FDS", "2000000000"}});
+  const variables all{{"LISTEN_PID", own_number()}, {"LISTEN_FDS", "2000000000"}};
   std::error_code error;
   EXPECT_TRUE(service::inherited(error).empty());
   EXPECT_EQ(error, std::errc::bad_file_descriptor);
+}
+
+// ---- what the manager is told ----
+
+namespace {
+
+// A manager's socket, and what came to it first.
+class manager {
+ public:
+  explicit manager(const std::string& name)
+      : socket_(unix_datagram::bind(name)), variable_{{"NOTIFY_SOCKET", name}} {}
+  std::string next() const {
+    std::array<std::byte, 1000> room;
+    const std::size_t n = socket_.receive(room);
+    return {reinterpret_cast<const char*>(room.data()), n};
+  }
+
+ private:
+  const unix_datagram socket_;
+  const variables variable_;
+};
+
+}  // namespace
+
+GO_TEST(notify, sends_states_to_a_path_or_an_abstract_name) {
+  for (const std::string& name : {fresh_path(), "@" + fresh_path()}) {
+    const manager m(name);
+    EXPECT_TRUE(service::notify(service::ready));
+    EXPECT_EQ(m.next(), "READY=1");
+    EXPECT_TRUE(service::notify(std::string(service::stopping) + '\n' + service::status("a\nb")));
+    EXPECT_EQ(m.next(), "STOPPING=1\nSTATUS=a\\nb");
+  }
+}
+
+GO_TEST(notify, reloading_tells_the_monotonic_time) {
+  const auto us = [] {
+    return std::chrono::duration_cast<std::chrono::microseconds>(
+               std::chrono::steady_clock::now().time_since_epoch())
+        .count();
+  };
+  constexpr std::string_view before_the_number = "RELOADING=1\nMONOTONIC_USEC=";
+  const auto begin = us();
+  const std::string state = service::reloading();
+  ASSERT_TRUE(state.starts_with(before_the_number)) << state;
+  const auto told = std::stoll(state.substr(before_the_number.size()));
+  EXPECT_LE(begin, told);
+  EXPECT_LE(told, us());
+}
+
+GO_TEST(notify, is_false_without_a_manager_and_fails_with_a_bad_one) {
+  EXPECT_FALSE(service::notify(service::ready));
+  std::error_code error;
+  for (const auto& [name, wanted] :
+       {std::pair("vsock:2:1", std::errc::address_family_not_supported),
+        std::pair("/nonexistent/s", std::errc::no_such_file_or_directory),
+        std::pair("", std::errc())}) {
+    const variables set{{"NOTIFY_SOCKET", name}};
+    EXPECT_FALSE(service::notify(service::ready, error));
+    EXPECT_EQ(error, wanted) << name;
+  }
+  const variables set{{"NOTIFY_SOCKET", "/nonexistent/s"}};
+  try {
+    service::notify(service::ready);
+    ADD_FAILURE() << "it is told";
+  } catch (const std::system_error& e) {
+    EXPECT_TRUE(
+        std::string_view(e.what()).starts_with("sley: notify NOTIFY_SOCKET \"/nonexistent/s\": "))
+        << e.what();
+  }
+}
+
+GO_TEST(notify, a_context_ends_the_wait_for_room) {
+  const manager m("@" + fresh_path());
+  const auto [ctx, cancel] = sley::with_cancel({});
+  sley::wait_group group;
+  group.go([ctx] {
+    std::error_code error;
+    while (!error) service::notify(service::ready, ctx, error);
+    EXPECT_EQ(error, sley::context_errc::canceled);
+  });
+  EXPECT_EQ(m.next(), "READY=1");
+  cancel();
+  group.wait();
+}
+
+// ---- the watchdog ----
+
+GO_TEST(watchdog, is_fed_until_the_context_ends) {
+  const manager m("@" + fresh_path());
+  const variables set{{"WATCHDOG_USEC", "2000"}, {"WATCHDOG_PID", own_number()}};
+  const auto [ctx, cancel] = sley::with_cancel({});
+  sley::wait_group group;
+  group.go([ctx] { service::feed_watchdog(ctx); });
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(m.next(), "WATCHDOG=1");
+  cancel();
+  group.wait();
+}
+
+GO_TEST(watchdog, that_is_not_there_or_is_anothers_needs_nothing) {
+  service::feed_watchdog(sley::context::background());
+  const variables set{{"WATCHDOG_USEC", "2000"}, {"WATCHDOG_PID", "1"}};
+  service::feed_watchdog(sley::context::background());
+}
+
+GO_TEST(watchdog, bad_variables_are_named) {
+  const variables set{{"WATCHDOG_USEC", "2s"}};
+  try {
+    service::feed_watchdog(sley::context::background());
+    ADD_FAILURE() << "it has returned";
+  } catch (const std::system_error& e) {
+    EXPECT_EQ(e.code(), std::errc::invalid_argument);
+    EXPECT_TRUE(std::string_view(e.what()).starts_with("sley: WATCHDOG_USEC \"2s\": ")) << e.what();
+  }
 }

@@ -1,7 +1,9 @@
 // Hostile arguments of <sley/os.hpp> and <sley/signal.hpp>. See hostile/hostile.hpp.
 #include "hostile/hostile.hpp"
 
+#include <sley/net.hpp>
 #include <sley/os.hpp>
+#include <sley/service.hpp>
 
 #include <csignal>
 #include <optional>
@@ -296,4 +298,23 @@ CALLS(notify_context, "os::notify_context(context parent, int signal, Signals...
                            ? os::notify_context(sley::context::background(), {})
                            : os::notify_context(sley::context::background(), signal);
   cancel();
+}
+
+// ---- service managers ----
+
+CALLS(service_states, "service::status(string_view text)") {
+  const std::string line = sley::service::status(x.text("text"));
+  EXPECT_EQ(line.find('\n'), std::string::npos);
+}
+CALLS(notify_manager, "service::notify(string_view state, context ctx)",
+      "service::notify(string_view state, error_code error)",
+      "service::notify(string_view state, context ctx, error_code error)") {
+  const std::string name = "@sley-hostile-manager-" + std::to_string(::getpid());
+  const auto manager = sley::net::unix_datagram::bind(name);
+  ::setenv("NOTIFY_SOCKET", name.c_str(), 1);
+  const std::string_view state = x.text("READY=1");
+  const sley::context ctx = a_context(x);
+  sley::service::notify(state, x.error());
+  sley::service::notify(state, ctx, x.error());
+  sley::service::notify(state, ctx);
 }
