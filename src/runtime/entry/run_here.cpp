@@ -80,7 +80,7 @@ __attribute__((noinline, no_sanitize("null"))) bool run_main_task(goroutine* g,
   m->g->status.transition(parts::status::running, parts::status::waiting);
   count(p->figures.finished);
   hand_off_p(p);
-  m->waits.store_relaxed(true);
+  m->waits.store_release(true, "DL-2");
   for (;;) {
     m->note.sleep();
     m->note.clear();

@@ -65,7 +65,7 @@ bool ask_thread(machine* m, stack_trace& trace) noexcept {
   const std::int64_t cpu_ns = platform::thread_cpu_ns(thread_id);
   trace.is_done.publish(false);
   m->trace_to.exchange_acq_rel(&trace, "TC-1");
-  m->signalled.store_relaxed(true);
+  m->signalled.exchange_acq_rel(true, "TC-2");
   if (!platform::interrupt_thread(thread_id)) {
     m->trace_to.exchange_acq_rel(nullptr, "TC-1");
     return false;

@@ -54,7 +54,7 @@ void park_thread(machine* m, wait_reason reason, after_switch_action action, voi
   g->parked_s.store_relaxed(sched.coarse_s.load_relaxed());
   if (!m->is_foreign) bind_to_thread(m, g);
   g->status.transition(parts::status::running, parts::status::waiting);
-  m->waits.store_relaxed(true);
+  m->waits.store_release(true, "DL-2");
   // From now on a waker finds the thread asleep or about to sleep. The wake may come first.
   if (m->is_foreign) {
     sched.foreign_parks.add_relaxed(1);

@@ -101,7 +101,7 @@ struct alignas(platform::cache_line_bytes) machine {
   detail::atomic<std::uint32_t> move_to;  // relaxed: AT-1 orders it
   // The foreign or locked thread waits in sley to be woken. The thread sets it. The waker of a
   // foreign thread clears it, and a locked thread does so itself; see deadlock.cpp.
-  detail::atomic<bool> waits;
+  detail::atomic<bool> waits;  // [atomic DL-2]
   // Where the thread must put its stack trace at the next signal; null if no thread asks.
   //   TC-1  The thread writes only to a place whose requester waits, and a requester that gives up
   //         takes the place back only if the thread has not begun: exchange_acq_rel in
@@ -109,8 +109,13 @@ struct alignas(platform::cache_line_bytes) machine {
   detail::atomic<stack_trace*> trace_to;  // [atomic TC-1]
   // The thread is in a write of sley's, which reports a broken pipe itself: ignore SIGPIPE.
   detail::atomic<bool> writes_to_pipe;  // relaxed: the handler runs on the same thread
-  // A signal is on its way to the thread: sysmon sends no second one.
-  detail::atomic<bool> signalled;  // relaxed: a second signal would do no harm
+  // A signal is on its way to the thread: sysmon sends no second one. Its own look and the sender's
+  // taking back are relaxed, because a second signal would do no harm.
+  //   TC-2  Of two signals the first handler may take the mark of both, and the second handler then
+  //         does nothing. So the first one sees what both senders have asked for:
+  //         exchange_acq_rel(true) in ask_thread and in interrupt <-> exchange_acq_rel(false) in
+  //         on_interrupt.
+  detail::atomic<bool> signalled;  // [atomic TC-2]
 };
 
 inline machine* current_machine() noexcept { return platform::current_machine(); }

@@ -11,6 +11,9 @@
 //   DL-1  The last foreign thread waits or ends, and sysmon, which found it busy, rests: the thread
 //         publishes that it waits, a light barrier, and load_relaxed(awaits_foreigners) <->
 //         store_relaxed to true, a heavy barrier, and the count.
+//   DL-2  A thread wakes another one, clears that one's mark, and then waits itself. sysmon, which
+//         counts the waker, does not count the other thread at its second look: store_release(true)
+//         in park_thread, and in wait_for_ever <-> load_acquire in take_account.
 #include "runtime/watchdog/deadlock.hpp"
 
 #include "base/check.hpp"
@@ -61,7 +64,7 @@ account take_account() noexcept {
   if (sched.poller.role.is_taken() && !is_dozing) ++a.waiting_threads;
   if (sched.main.phase.load_relaxed() == run_phase::waits) ++a.waiting_threads;
   for (machine* m : sched.machines) {
-    if (m->waits.load_relaxed()) ++a.waiting_threads;
+    if (m->waits.load_acquire("DL-2")) ++a.waiting_threads;
   }
   a.events = sum(&counters::switches) + spawned_goroutines() + sched.hand_offs.load_relaxed() +
              sched.thread_wakes.load_relaxed() + sched.retakes.load_relaxed() +

@@ -130,8 +130,7 @@ void wait_for_p(machine* m) noexcept {
 
 bool on_interrupt() noexcept {
   machine* m = this_machine();
-  if (m == nullptr || !m->signalled.load_relaxed()) return false;
-  m->signalled.store_relaxed(false);
+  if (m == nullptr || !m->signalled.exchange_acq_rel(false, "TC-2")) return false;
   if (collect_if_asked(m)) return true;
   // Inside, or in an announced call, the thread looks at its border when it comes out.
   if (m->is_foreign || m->border.is_inside() || m->border.call() != 0) return true;
@@ -178,7 +177,7 @@ bool interrupt(machine* m, bool even_asleep) noexcept {
   if (thread_id == 0) return false;
   if (m->signalled.load_relaxed()) return true;
   if (!even_asleep && is_asleep(thread_id)) return false;
-  m->signalled.store_relaxed(true);
+  m->signalled.exchange_acq_rel(true, "TC-2");
   const bool is_sent = platform::interrupt_thread(thread_id);
   if (!is_sent) m->signalled.store_relaxed(false);
   return is_sent;
