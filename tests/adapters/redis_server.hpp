@@ -1,0 +1,79 @@
+// A redis-server for one test: on a Unix socket in a folder of its own, with nothing on disk. It is
+// ready when the constructor returns, and has ended when the destructor does. If the test ends
+// without that, the kernel kills the server.
+#pragma once
+
+#include <sley/buffered.hpp>
+#include <sley/os.hpp>
+
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace sley_test {
+
+class redis_server {
+ public:
+  // The server. Debian's package redis-tools has it under the second name, without a service.
+  static std::string program() {
+    for (const char* path :
+         {"/usr/bin/redis-server", "/usr/bin/redis-check-rdb", "/usr/local/bin/redis-server"}) {
+      if (std::filesystem::exists(path)) return path;
+    }
+    return {};
+  }
+
+  explicit redis_server(std::vector<std::string> options = {}) {
+    char name[] = "/tmp/sley-redis-XXXXXX";
+    folder_ = ::mkdtemp(name);
+    socket = folder_ / "socket";
+    // The program does what its name says.
+    std::filesystem::create_symlink(program(), folder_ / "redis-server");
+    std::vector<std::string> arguments = {"--pdeathsig", "KILL",   folder_ / "redis-server",
+                                          "--port",      "0",      "--unixsocket",
+                                          socket,        "--save", "",
+                                          "--dir",       folder_};
+    arguments.insert(arguments.end(), options.begin(), options.end());
+    process_ = sley::os::process::start({.program = "setpriv",
+                                         .arguments = std::move(arguments),
+                                         .output = sley::os::redirect::pipe()});
+    sley::buffered_reader lines(process_.stdout_pipe());
+    std::string all;
+    while (all.find("eady to accept connections") == std::string::npos) {  // or "Ready"
+      const auto line = lines.read_line();
+      if (!line) throw std::runtime_error("redis-server has not started:\n" + all);
+      all.append(*line).append("\n");
+    }
+  }
+  ~redis_server() {
+    stop();
+    std::filesystem::remove_all(folder_);
+  }
+  redis_server(const redis_server&) = delete;
+  redis_server& operator=(const redis_server&) = delete;
+
+  void stop() {
+    std::error_code has_ended;
+    process_.kill(SIGKILL, has_ended);
+    process_.wait(has_ended);
+  }
+
+  std::string socket;
+
+ private:
+  std::filesystem::path folder_;
+  sley::os::process process_;
+};
+
+}  // namespace sley_test
+
+#define SKIP_WITHOUT_REDIS()                      \
+  if (sley_test::redis_server::program().empty()) \
+  GTEST_SKIP() << "no redis-server (Debian's package redis-tools)"
