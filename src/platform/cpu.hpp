@@ -15,6 +15,8 @@ inline void pause_cpu() noexcept;
 
 // A counter that never goes back on one CPU, and runs at a constant rate while the thread does.
 inline std::uint64_t read_cycle_counter() noexcept;
+// How far the counter goes in this time, roughly: it may be twice as far, or half as far.
+inline std::uint64_t counter_ticks(std::uint64_t ns) noexcept;
 
 // Brings the page into the TLB and the line into the caches. The byte must be readable. No
 // sanitizer looks at it.

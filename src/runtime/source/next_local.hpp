@@ -4,6 +4,7 @@
 #pragma once
 
 #include "parts/stack_pool.hpp"
+#include "platform/cpu.hpp"
 #include "platform/decisions.hpp"
 #include "runtime/queue/stacks.hpp"
 #include "runtime/state/goroutine.hpp"
@@ -15,8 +16,8 @@
 
 namespace sley::rt {
 
-// A processor with timers reads the clock at most this often: once in a few microseconds.
-inline constexpr std::uint64_t clock_interval_cycles = 10'000;
+// A processor with timers reads the clock at most this often, by the CPU's counter.
+inline constexpr std::uint64_t clock_interval_ns = 4'000;
 // A slice that goroutines inherit is checked for its end after this many of them.
 inline constexpr std::uint32_t slice_check_interval = 64;
 
@@ -43,7 +44,7 @@ local_pick leave_to_slow_way(processor* p, goroutine* g) noexcept;
   const std::int64_t first = p->timers.first_ns.load_relaxed();
   if (first == never) return false;
   const std::uint64_t cycles = platform::cycle_counter();
-  if (cycles - p->clock_read_cycles < clock_interval_cycles) return false;
+  if (cycles - p->clock_read_cycles < platform::counter_ticks(clock_interval_ns)) return false;
   p->clock_read_cycles = cycles;
   return first <= platform::now_ns();
 }

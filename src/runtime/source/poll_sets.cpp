@@ -2,6 +2,7 @@
 #include "runtime/source/poll_sets.hpp"
 
 #include "base/peek.hpp"
+#include "platform/cpu.hpp"
 #include "platform/os.hpp"
 #include "runtime/source/descriptor.hpp"
 #include "runtime/state/sched_state.hpp"
@@ -13,8 +14,8 @@ namespace sley::rt {
 
 namespace {
 
-constexpr std::uint64_t round_interval_cycles = 50'000;  // 20 us
-constexpr std::uint32_t rounds_between_seeing = 16;      // rounds that look for neglected sets
+constexpr std::uint64_t round_interval_ns = 20'000;
+constexpr std::uint32_t rounds_between_seeing = 16;  // rounds that look for neglected sets
 constexpr std::int64_t longest_unpolled_ns = 10'000'000;
 constexpr std::int64_t longest_unpolled_in_reserve_ns = 1'000'000;  // machines are held back
 
@@ -55,7 +56,7 @@ bool is_attended(std::uint32_t set) noexcept {
 
 bool is_round_due(processor* p) noexcept {
   const std::uint64_t cycles = platform::cycle_counter();
-  if (cycles - p->rounds.last_cycles < round_interval_cycles) return false;
+  if (cycles - p->rounds.last_cycles < platform::counter_ticks(round_interval_ns)) return false;
   p->rounds.last_cycles = cycles;
   return true;
 }
