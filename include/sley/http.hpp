@@ -24,6 +24,7 @@
 #include <sley/http/error.hpp>
 #include <sley/http/fields.hpp>
 #include <sley/http/files.hpp>
+#include <sley/http/health.hpp>
 #include <sley/http/request.hpp>
 #include <sley/http/response.hpp>
 #include <sley/http/router.hpp>

@@ -5,6 +5,7 @@
 
 #include <sley/http/error.hpp>
 
+#include <sley/detail/deadline.hpp>
 #include <sley/go.hpp>
 
 #include <algorithm>
@@ -17,8 +18,8 @@ namespace sley::http::detail {
 
 namespace {
 
-// A request may be on its way when the server is shut down: an idle connection waits for it this
-// long. So does one that the server ends after an answer, for the client to end it as well.
+// A connection that the server ends after an answer waits this long for the client to end it as
+// well: a request may be on its way.
 constexpr std::chrono::milliseconds last_wait(50);
 
 time_point now() noexcept { return std::chrono::steady_clock::now(); }
@@ -137,8 +138,10 @@ void session::become_busy() {
   if (is_finishing_) read_deadline_.set(time_point());  // the connection's is arm_last_wait()'s
 }
 
-// Under the lock.
-void session::arm_last_wait() { connection_.set_read_deadline(now() + last_wait); }
+// Under the lock. A request may be on its way when the server is shut down.
+void session::arm_last_wait() {
+  connection_.set_read_deadline(sley::detail::time_in(options_.last_request_timeout));
+}
 
 void session::finish_soon() {
   const std::lock_guard guard(lock_);

@@ -217,6 +217,12 @@ CALLS(shutdown, "http::server::shutdown(time_point deadline)") {
   const sley::time_point deadline = x.time();
   ended_by([&] { use(server.server.shutdown(deadline)); }, [&] { server.server.close(); });
 }
+CALLS(health_stop, "http::health::stop(server of, stop_options options, context ctx)") {
+  running_server web(answering("hello"), {.last_request_timeout = x.duration(50ms)});
+  const auto [ctx, cancel] = sley::with_cancel({});
+  const http::stop_options options{.notice = x.duration(), .drain = x.duration()};
+  ended_by([&, ctx] { http::health().stop(web.server, options, ctx); }, cancel);
+}
 CALLS(without_a_handler, "http::server::server(handler h, server_options options)") {
   const running_server server(x.pick<bool>({false, true}) ? http::handler() : answering("hello"),
                               {.on_error = [](const http::request*, const std::exception_ptr&) {}});

@@ -55,6 +55,10 @@ struct server_options {
   time_span read_timeout = std::chrono::seconds(60);    // for some of a body to come
   time_span write_timeout = std::chrono::seconds(60);   // for the peer to take some
 
+  // For an idle connection to send one more request after shutdown(), and for a new one to send its
+  // first. A longer time loses fewer requests of clients that are slow.
+  time_span last_request_timeout = std::chrono::milliseconds(50);
+
   // How long a handler may take. Then its request::context() ends (deadline_exceeded), and if
   // nothing of an answer was sent, the client gets 503 at once and the connection closes: what the
   // handler has written is dropped, a read of the body under way and all later writes and reads
@@ -108,9 +112,9 @@ class SLEY_API server {
   void serve(connection_ptr one);
 
   // No more connections. A connection that has a request answers it and closes. So does an idle one
-  // to which a request comes within 50 ms; without one it closes then. WebSockets are closed with
-  // 1001: see websocket. Parks until all connections have ended, and returns true; false at the
-  // deadline: call close(). From Go's http.Server.Shutdown.
+  // to which a request comes within last_request_timeout; without one it closes then. WebSockets
+  // are closed with 1001: see websocket. Parks until all connections have ended, and returns true;
+  // false at the deadline: call close(). From Go's http.Server.Shutdown.
   bool shutdown(instant deadline = time_point::max());
   // The same; false when the context ends first, or has ended before.
   bool shutdown(const context& ctx);
