@@ -29,5 +29,6 @@
 #include <sley/http/response.hpp>
 #include <sley/http/router.hpp>
 #include <sley/http/server.hpp>
+#include <sley/http/trace.hpp>
 #include <sley/http/url.hpp>
 #include <sley/http/websocket.hpp>

@@ -7,6 +7,7 @@
 
 #include <sley/detail/c_text.hpp>
 #include <sley/http/error.hpp>
+#include <sley/http/trace.hpp>
 
 #include <stdexcept>
 #include <utility>
@@ -64,6 +65,11 @@ void refuse_bad(const client_request& r) {
   }
 }
 
+void tell_of_trace(client_request& r) {
+  const trace_context* const trace = trace_in(r.context);
+  if (trace != nullptr && !r.headers.contains("traceparent")) set_trace(r.headers, *trace);
+}
+
 }  // namespace
 
 client_response client_access::make_response(std::unique_ptr<exchange> e) noexcept {
@@ -119,6 +125,7 @@ client_response client::send(client_request request, std::error_code& error) {
     error = std::make_error_code(std::errc::invalid_argument);
     return {};
   }
+  if (pool_->options().trace) detail::tell_of_trace(request);
   auto e = detail::follow(*std::shared_ptr(pool_),
                           {std::move(request.method), *std::move(to), std::move(request.headers),
                            std::move(request.body), std::move(request.context)},

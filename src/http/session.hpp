@@ -14,6 +14,7 @@
 #include <sley/http/connection.hpp>
 #include <sley/http/response.hpp>
 #include <sley/http/server.hpp>
+#include <sley/http/trace.hpp>
 #include <sley/sync.hpp>
 
 #include <chrono>
@@ -92,6 +93,8 @@ class session final : private body_reader {
   std::string named_request();
   bool is_cut() const noexcept;
   bool must_abort() const noexcept;
+  void begin_trace();
+  std::string traceparent();
   void log(int status, std::uint64_t body_bytes, std::chrono::nanoseconds duration);
 
   // The handler's time limit: session_limit.cpp.
@@ -153,8 +156,9 @@ class session final : private body_reader {
   bool is_timed_out_ = false;       // [lock: answer_lock_] 503 was sent instead
   std::uint64_t sent_instead_ = 0;  // [lock: answer_lock_] bytes of its body
 
-  std::optional<context> context_;  // since it was asked for
-  cancel_function cancel_;          // [lock_] written by the session's goroutine
+  std::optional<trace_context> trace_;  // of this request, if the options want one
+  std::optional<context> context_;      // since it was asked for
+  cancel_function cancel_;              // [lock_] written by the session's goroutine
   // While there is one, the watching goroutine alone reads from the connection and has the input;
   // it closes the channel when it has let go of both.
   std::optional<chan<void>> watching_;

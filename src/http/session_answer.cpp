@@ -25,6 +25,7 @@ void session::answer() {
   const auto start = is_timed ? std::chrono::steady_clock::now() : time_point();
   response_.begin(builder_.get().method() == "HEAD");
   is_reported_ = false;
+  begin_trace();
   call_handler_in_time();
   end_context();
   if (is_timed_out_) end_timed_out_answer();  // the timer has gone
@@ -32,9 +33,25 @@ void session::answer() {
   if (is_timed) {
     log(response_.status(), response_.sent_bytes(), std::chrono::steady_clock::now() - start);
   }
+  trace_.reset();
   if (is_cut()) is_broken_ = true;
   if (is_handed_over_) keeps_alive_ = false;
   if (!is_broken_ && !is_handed_over_) end_body();
+}
+
+void session::begin_trace() {
+  if (!options_.trace) return;
+  trace_ = trace_of(builder_.get().headers());
+  if (trace_) {
+    trace_->parent = trace_->parent.child();
+  } else {
+    trace_ = trace_context{.parent = trace_parent::make()};
+  }
+}
+
+std::string session::traceparent() {
+  const auto trace = trace_ ? trace_ : trace_of(builder_.get().headers());
+  return trace ? trace->parent.to_string() : std::string();
 }
 
 void session::call_handler() {
@@ -138,8 +155,17 @@ void session::log(int status, std::uint64_t body_bytes, std::chrono::nanoseconds
     remote = connection_.remote();
   } catch (const std::system_error&) {  // it has gone: the record has no address
   }
-  options_.access_log(
-      {remote, in.method(), in.target(), in.version(), status, body_bytes, duration, cut_by});
+  const std::string trace = traceparent();
+  options_.access_log({.remote = remote,
+                       .method = in.method(),
+                       .target = in.target(),
+                       .version = in.version(),
+                       .status = status,
+                       .body_bytes = body_bytes,
+                       .duration = duration,
+                       .cut_by = cut_by,
+                       .time = std::chrono::system_clock::now() - duration,
+                       .traceparent = trace});
 }
 
 }  // namespace sley::http::detail

@@ -18,7 +18,7 @@ constexpr std::size_t most_read_ahead = 64 << 10;
 const context& session::get_context() {
   if (!context_) {
     auto [ctx, cancel] = with_cancel(limit_.value_or(context::background()));
-    context_ = std::move(ctx);
+    context_ = trace_ ? with_trace(ctx, *trace_) : std::move(ctx);
     {
       const std::lock_guard guard(lock_);
       cancel_ = std::move(cancel);

@@ -217,6 +217,13 @@ CALLS(shutdown, "http::server::shutdown(time_point deadline)") {
   const sley::time_point deadline = x.time();
   ended_by([&] { use(server.server.shutdown(deadline)); }, [&] { server.server.close(); });
 }
+CALLS(trace_parent, "http::trace_parent::parse(string_view text)") {
+  const std::string_view text = x.text("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01");
+  const auto parent = http::trace_parent::parse(text);
+  if (parent) {
+    EXPECT_EQ(parent->to_string(), text);
+  }
+}
 CALLS(health_stop, "http::health::stop(server of, stop_options options, context ctx)") {
   running_server web(answering("hello"), {.last_request_timeout = x.duration(50ms)});
   const auto [ctx, cancel] = sley::with_cancel({});

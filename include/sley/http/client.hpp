@@ -140,6 +140,9 @@ struct client_options {
   // Asks for gzip, and undoes it, but for HEAD and where a request has Accept-Encoding or Range
   // itself. body_bytes is of what comes out. From Go's Transport.DisableCompression.
   bool decompress = true;
+  // A request whose context carries a trace (<sley/http/trace.hpp>), as the context of a server's
+  // request does, tells of it: traceparent and tracestate, unless it has a traceparent itself.
+  bool trace = false;
   // Default: TCP for http, and std::errc::protocol_not_supported for all else. <sley/https.hpp> has
   // one for https.
   connector connect = {};

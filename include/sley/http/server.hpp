@@ -32,6 +32,11 @@ struct access_record {
   // Empty if the connection took all of the answer. Else why it was cut: the error of writing,
   // or errc::incomplete if the handler left it unfinished. body_bytes counts the bytes sent before.
   std::error_code cut_by;
+  // When the request's last header byte had come.
+  std::chrono::system_clock::time_point time = {};
+  // Of the trace that request::context() carries, if server_options::trace is set; else what came
+  // with the request, if it is valid. Empty if there is none.
+  std::string_view traceparent = {};
 };
 
 // One line for a log, without its end; what would not stay in it is escaped.
@@ -39,6 +44,14 @@ struct access_record {
 //   192.0.2.1:50000 "GET /a?b" 200 3 60001.000 ms cut: Connection timed out
 // A request that was not understood has "-" between the quotes.
 SLEY_API std::string to_line(const access_record& r);
+// The same as an object of JSON in one line, without its end; here it takes several lines.
+//   {"time":"2026-01-02T03:04:05.678901Z","remote":"192.0.2.1:50000","method":"GET",
+//    "target":"/a?b","status":200,"bytes":5,"duration_us":123,
+//    "traceparent":"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"}
+// Without a trace there is no traceparent; an answer that was cut has "cut" with the
+// reason. A request that was not understood has an empty method and target. Bytes that are not
+// UTF-8, and characters that a terminal may obey, are escaped or replaced (U+FFFD).
+SLEY_API std::string to_json(const access_record& r);
 
 // Limits and hooks of a server.
 struct server_options {
@@ -69,6 +82,11 @@ struct server_options {
   // for it. A WebSocket has no limit once it was accepted, but a context that was asked for before.
   // Zero and the largest duration of any unit: no limit. From Go's http.TimeoutHandler.
   time_span handler_timeout = std::chrono::seconds(0);
+
+  // The context of each request carries its trace (trace_in() of <sley/http/trace.hpp>): the one
+  // that its traceparent header tells of, or one that begins here and is not sampled. The parent_id
+  // is a new one, the server's own operation. Costs a call of getrandom(2).
+  bool trace = false;
 
   // Makes the connection of an accepted stream, in the connection's goroutine; may wait, as for the
   // handshake of TLS: shutdown() and close() of the server end the stream then, so that the wait

@@ -1,0 +1,72 @@
+// The access log as one object of JSON for each request.
+#include <sley/detail/escape.hpp>
+#include <sley/http/server.hpp>
+
+#include <cstdio>
+#include <ctime>
+#include <string>
+#include <string_view>
+
+namespace sley::http {
+
+namespace {
+
+// RFC 8259. Bytes that are not UTF-8, or that a terminal may obey, can't be in a line of a log.
+void append_text(std::string& to, std::string_view text) {
+  to += '"';
+  while (!text.empty()) {
+    const auto c = static_cast<unsigned char>(text.front());
+    const std::size_t plain = sley::detail::plain_bytes(text);
+    if (c == '"' || c == '\\') {
+      to += {'\\', text.front()};
+    } else if (plain != 0) {
+      to.append(text.substr(0, plain));
+    } else {
+      char coded[8];
+      std::snprintf(coded, sizeof coded, "\\u%04x", c < 0x80 ? unsigned{c} : 0xfffdU);
+      to += coded;
+    }
+    text.remove_prefix(plain == 0 ? 1 : plain);
+  }
+  to += '"';
+}
+
+// A member that is a text; the ones before it are there.
+void append_member(std::string& to, std::string_view name, std::string_view text) {
+  to.append(",\"").append(name).append("\":");
+  append_text(to, text);
+}
+void append_member(std::string& to, std::string_view name, std::uint64_t number) {
+  to.append(",\"").append(name).append("\":").append(std::to_string(number));
+}
+
+// RFC 3339, UTC: "2026-11-25T22:26:05.123456Z".
+std::string time_text(std::chrono::system_clock::time_point when) {
+  const auto second = std::chrono::floor<std::chrono::seconds>(when);
+  const std::time_t t = std::chrono::system_clock::to_time_t(second);
+  const auto us = std::chrono::duration_cast<std::chrono::microseconds>(when - second).count();
+  std::tm utc = {};
+  ::gmtime_r(&t, &utc);
+  char text[64];
+  const std::size_t n = std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &utc);
+  std::snprintf(text + n, sizeof text - n, ".%06dZ", static_cast<int>(us));
+  return text;
+}
+
+}  // namespace
+
+std::string to_json(const access_record& r) {
+  const auto us = std::chrono::duration_cast<std::chrono::microseconds>(r.duration).count();
+  std::string line = "{\"time\":\"" + time_text(r.time) + '"';
+  append_member(line, "remote", r.remote.to_string());
+  append_member(line, "method", r.method);
+  append_member(line, "target", r.target);
+  append_member(line, "status", static_cast<std::uint64_t>(r.status));
+  append_member(line, "bytes", r.body_bytes);
+  append_member(line, "duration_us", static_cast<std::uint64_t>(us));
+  if (!r.traceparent.empty()) append_member(line, "traceparent", r.traceparent);
+  if (r.cut_by) append_member(line, "cut", r.cut_by.message());
+  return line += '}';
+}
+
+}  // namespace sley::http
