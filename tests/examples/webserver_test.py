@@ -68,7 +68,7 @@ def check_server(program):
             server.send_signal(signal.SIGINT)
             log, _ = server.communicate(timeout=LIMIT_S)
             expect("status", server.returncode, 0)
-            expect("log", '"GET /none" 404' in log, True)
+            expect("log", '"target":"/none","status":404' in log, True)
             expect("draining", "draining" in log, True)
         finally:
             server.kill()
