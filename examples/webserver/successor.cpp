@@ -12,6 +12,8 @@
 #include <system_error>
 #include <utility>
 
+#include <stdlib.h>
+
 namespace webserver {
 
 namespace {
@@ -39,6 +41,8 @@ inheritance::inheritance() {
     if (name == listener_name) listener_ = fd;
     if (name == ready_name) ready_ = fd;
   }
+  // The manager's watchdog was for the process before, and is for this one from now on.
+  if (ready_ >= 0) ::unsetenv("WATCHDOG_PID");
 }
 
 sley::net::tcp_listener inheritance::listen(const std::string& address) {

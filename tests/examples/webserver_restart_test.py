@@ -107,6 +107,15 @@ class Manager:
         expect("the manager hears", sorted(self._socket.recv(1000).decode() for _ in states),
                sorted(states))
 
+    def hears_some_time(self, state):
+        while self._socket.recv(1000).decode() != state:
+            pass
+
+    def forget(self):
+        """What has come until now."""
+        while select.select([self._socket], [], [], 0)[0]:
+            self._socket.recv(1000)
+
 
 def next_server(output, skipping="draining"):
     line = output.readline()
@@ -157,6 +166,30 @@ def check_restarts(program):
         first.communicate()
 
 
+def check_watchdog(program):
+    """The one of the first process goes on to the next, whatever WATCHDOG_PID says."""
+    manager = Manager()
+    environment = dict(os.environ, WEBSERVER_LISTEN="127.0.0.1:0", NOTIFY_SOCKET=manager.name,
+                       WATCHDOG_USEC="100000")
+    first = subprocess.Popen(["/bin/sh", "-c", 'WATCHDOG_PID=$$ exec "$0"', program],
+                             env=environment, stdout=subprocess.PIPE, text=True)
+    servers = []
+    try:
+        servers.append(Server(first.stdout.readline()))
+        manager.hears_some_time("WATCHDOG=1")
+        servers[0].send(signal.SIGUSR2)
+        servers.append(next_server(first.stdout))
+        manager.hears_some_time(f"MAINPID={servers[1].pid}")
+        servers[0].wait_for_end()
+        manager.forget()
+        manager.hears_some_time("WATCHDOG=1")
+    finally:
+        for server in servers:
+            server.kill()
+        first.kill()
+        first.communicate()
+
+
 def check_failed_restart(program):
     """The program is gone when it is to be started again: the process goes on."""
     environment = dict(os.environ, WEBSERVER_LISTEN="127.0.0.1:0")
@@ -193,5 +226,6 @@ def check_log(program):
 
 
 check_restarts(sys.argv[1])
+check_watchdog(sys.argv[1])
 check_failed_restart(sys.argv[1])
 check_log(sys.argv[1])
