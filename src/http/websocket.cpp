@@ -1,9 +1,9 @@
 #include <sley/http/websocket.hpp>
 
-#include "http/authority.hpp"
 #include "http/session.hpp"
 #include "http/text.hpp"
 #include "http/websocket_frame.hpp"
+#include "http/websocket_handshake.hpp"
 
 #include <sley/chan.hpp>
 #include <sley/go.hpp>
@@ -300,72 +300,15 @@ void websocket_state::end() noexcept {
 
 }  // namespace detail
 
-// ---- the handshake ----
-
 namespace {
-
-// 16 bytes in base64: the last digit before the padding has only two bits of them.
-bool is_key(std::string_view text) {
-  if (text.size() != 24 || !text.ends_with("==")) return false;
-  const std::string_view digits = text.substr(0, 22);
-  const auto is_digit = [](char c) {
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '+' ||
-           c == '/';
-  };
-  return std::ranges::all_of(digits, is_digit) &&
-         std::string_view("AQgw").find(digits.back()) != std::string_view::npos;
-}
-
-// Is the page from this server? Where Host has no port it is that of the page's scheme, because
-// something in front of this server may do the TLS. An origin has no path (RFC 6454, 6.2).
-bool is_same_host(std::string_view origin, std::string_view host) {
-  const auto from = url::try_parse(origin);
-  const auto ours = detail::parse_authority(host);
-  if (!from || !ours || from->scheme + "://" + from->host_header() != detail::to_small(origin)) {
-    return false;
-  }
-  return detail::to_small(ours->host) == from->host &&
-         ours->port.value_or(from->port) == from->port;
-}
-
-void check_upgrade(const request& in, bool any_origin) {
-  const fields& headers = in.headers();
-  if (in.version() < 11 || !headers.has_token("Connection", "Upgrade") ||
-      !headers.has_token("Upgrade", "websocket")) {
-    throw status_error(426, "this is for WebSocket only");
-  }
-  if (in.header("Sec-WebSocket-Version") != "13") throw status_error(426);
-  if (!is_key(in.header("Sec-WebSocket-Key"))) throw status_error(400);
-  for (const char* single : {"Sec-WebSocket-Key", "Sec-WebSocket-Version", "Origin"}) {
-    if (headers.all(single).size() > 1) throw status_error(400);
-  }
-  const auto origin = headers.find("Origin");
-  if (!any_origin && origin && !is_same_host(*origin, in.host())) throw status_error(403);
-}
-
-// Names of protocols are compared with regard to case (RFC 6455, 11.5).
-std::string choose_protocol(const request& in, std::string_view ours) {
-  const auto is_offered = [&](std::string_view protocol) {
-    for (const std::string_view offered : in.headers().all("Sec-WebSocket-Protocol")) {
-      if (detail::any_in_list(offered, [&](std::string_view o) { return o == protocol; })) {
-        return true;
-      }
-    }
-    return false;
-  };
-  std::string chosen;
-  detail::any_in_list(ours, [&](std::string_view protocol) {
-    if (is_offered(protocol)) chosen = protocol;
-    return !chosen.empty();
-  });
-  return chosen;
-}
 
 void throw_if(const std::error_code& error, const char* operation) {
   if (error) throw std::system_error(error, operation);
 }
 
 }  // namespace
+
+// ---- the handshake ----
 
 websocket websocket::accept(request& in, response& out, const websocket_options& options) {
   if (in.method() != "GET") {
@@ -374,11 +317,11 @@ websocket websocket::accept(request& in, response& out, const websocket_options&
   }
   out.headers().set("Upgrade", "websocket");
   out.headers().set("Sec-WebSocket-Version", "13");
-  check_upgrade(in, options.any_origin);
+  detail::check_upgrade(in, options.any_origin);
   // Its bytes would be taken for frames.
   if (in.body().length() != 0) throw status_error(400, "a handshake of WebSocket has no body");
   const auto key = detail::accept_key(in.header("Sec-WebSocket-Key"));
-  std::string protocol = choose_protocol(in, options.protocols);
+  std::string protocol = detail::choose_protocol(in, options.protocols);
   std::string answer =
       "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
       "Sec-WebSocket-Accept: ";
