@@ -46,7 +46,7 @@ platform::frame_registers first_frame(std::uint64_t seed, std::uint64_t pc) {
     const std::uint64_t x = mixed(seed + c);
     if (x % 8 != 0) frame.set(c, stack_at + x % 65536);
   }
-  frame.set(platform::column_rip, pc);
+  frame.set(platform::column_pc, pc);
   frame.is_interrupted = (seed & 1) != 0;
   return frame;
 }
@@ -72,7 +72,7 @@ void walk(const platform::frame_tables& tables, const made_stack& stack, std::ui
       expect(are_same(frame, before), "no caller, no change");
       return;
     }
-    expect(frame.pc() != 0 && frame.knows(platform::column_rsp), "the caller is somewhere");
+    expect(frame.pc() != 0 && frame.knows(platform::column_sp), "the caller is somewhere");
   }
 }
 
