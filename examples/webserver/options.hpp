@@ -12,7 +12,7 @@ struct options {
   std::string address = "127.0.0.1:8080";
   std::string root;                // of the static files; empty: a page that is built in
   bool log = false;                // a line for each request
-  std::chrono::seconds notice{0};  // for load balancers to notice, before it stops to listen
+  std::chrono::seconds notice{0};  // for load balancers to notice, before it stops listening
   bool demo = false;               // drives itself and ends
   int seconds = 10;                // of the demo
 };

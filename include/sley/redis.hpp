@@ -158,7 +158,7 @@ class connection {
   std::vector<reply> run(const pipeline& commands, const context& ctx = context::background());
   std::vector<reply> run(const pipeline& commands, const context& ctx, std::error_code& error);
 
-  // False of nothing, and once it has failed.
+  // False if it was never connected, and once it has failed.
   bool is_open() const noexcept;
 
  private:

@@ -44,13 +44,15 @@ SLEY_API std::vector<os::named_descriptor> inherited(std::error_code& error);
 // What notify() sends. States are joined with a line feed between them.
 inline constexpr std::string_view ready = "READY=1";        // it serves, or does so again
 inline constexpr std::string_view stopping = "STOPPING=1";  // it has begun to end
-// It reads its settings again, from now on (MONOTONIC_USEC); `ready` follows.
+// The service begins to read its settings again, at the present time (MONOTONIC_USEC). It sends
+// `ready` when it has.
 SLEY_API std::string reloading();
-// A line for the operator, as `systemctl status` shows it. What would not stay in it is escaped.
+// A line for the operator, as `systemctl status` shows it. Bytes that would end or garble the line
+// are escaped.
 SLEY_API std::string status(std::string_view text);
 
 // Sends the state to the manager's socket (NOTIFY_SOCKET: a path, or "@name" of an abstract one),
-// as sd_notify(3) does: a state of the above, or any other, as "MAINPID=123". Returns false if
+// as sd_notify(3) does: one of the states above, or any other, as "MAINPID=123". Returns false if
 // there is no manager that listens: NOTIFY_SOCKET is not set, or empty. Parks while the socket's
 // queue is full; given up when the context ends, with its error. Throws std::system_error:
 // address_family_not_supported for a NOTIFY_SOCKET of another kind, and the errors of

@@ -34,21 +34,20 @@ class SLEY_API health {
  public:
   health();  // not ready yet
 
-  // As often as the program likes, as while it loads what it needs. After stop() has begun it
-  // changes nothing.
+  // Readiness may turn as often as the program likes. Once stop() has begun, this changes nothing.
   void set_ready(bool is_ready) const;
   bool is_ready() const;
 
-  // Answer 200, or 503 if it should get no requests, with a word as the body. The process lives if
-  // it answers at all, so the first of them says 200 always.
+  // Each answers 200, or 503 if the process should get no requests, with a word as the body. live()
+  // always answers 200, because a process that answers lives.
   handler live() const;
   handler ready() const;
   // Registers the two at /healthz and /readyz for GET.
   void add_to(router& routes) const;
 
-  // Ends a server in such a way that no client of a load balancer notices:
-  //   1. It is not ready any more, which ready() says with 503. The server goes on as before for
-  //      `notice`, so that the load balancer stops to choose it.
+  // Ends a server so that no client of a load balancer notices:
+  //   1. Readiness turns: ready() answers 503. The server goes on as before for `notice`, so that
+  //      the load balancer stops choosing it.
   //   2. server::shutdown(), for `drain` at most. Then server::close() cuts what is open.
   // The end of the context ends both waits: what is open then is cut. Returns whether nothing was
   // cut. Parks. Several servers may be stopped at once by goroutines. Throws std::bad_alloc.

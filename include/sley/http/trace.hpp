@@ -16,7 +16,7 @@
 
 namespace sley::http {
 
-// The value of a traceparent header. A value.
+// The value of a traceparent header.
 struct SLEY_API trace_parent {
   std::array<std::byte, 16> trace_id = {};  // of the whole trace
   std::array<std::byte, 8> parent_id = {};  // of the operation that sends it
@@ -30,7 +30,7 @@ struct SLEY_API trace_parent {
   // one for sampled.
   std::string to_string() const;
 
-  // A trace that begins here, and an operation inside of this one, both with ids of chance. Throw
+  // A trace that begins here, and an operation inside of this one, both with random ids. Throw
   // std::system_error if the system has no random numbers (getrandom(2)).
   static trace_parent make(bool is_sampled = false);
   trace_parent child() const;
