@@ -53,7 +53,7 @@ GO_TEST(health, tells_whether_the_process_lives_and_is_ready) {
   EXPECT_EQ(status_of(web.exchange(get("/readyz"))), 503);
 }
 
-GO_TEST(health, readiness_turns_before_the_server_stops_to_listen) {
+GO_TEST(health, readiness_turns_before_the_server_stops_listening) {
   const health h;
   h.set_ready(true);
   running_server web(site_of(h));
@@ -72,14 +72,16 @@ GO_TEST(health, readiness_turns_before_the_server_stops_to_listen) {
 }
 
 GO_TEST(health, requests_under_way_are_answered) {
+  const sley::chan<void> begun;
   const sley::chan<void> release;
   running_server web([&](request&, response& out) {
+    begun.close();
     release.receive();
     out.send(200, "text/plain", "hello");
   });
   const auto s = web.connect();
   s.write_all(bytes_of(get("/")));
-  ASSERT_TRUE(eventually([&] { return web.server.open_connections() == 1; }));
+  begun.receive();
   sley::wait_group stopping;
   stopping.go(
       [&] { EXPECT_TRUE(health().stop(web.server, {.notice = 0s, .drain = without_end})); });
