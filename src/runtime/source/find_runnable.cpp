@@ -22,19 +22,21 @@ namespace sley::rt {
 
 namespace {
 
-// Takes a batch from the global queue, which is not empty.
-goroutine_list take_share(std::size_t most) noexcept {
-  const std::uint32_t procs = sched.procs.read();
+// Takes a batch from the global queue, which is not empty: take(procs) does that.
+template <class Take>
+goroutine_list take_batch(Take take) noexcept {
   const bool are_many = sched.queue.size() >= many_waiting;
-  goroutine_list share = sched.queue.take_share(procs, most, waits_on_its_thread);
-  if (are_many) prefetch(share);
-  return share;
+  goroutine_list batch = take(sched.procs.read());
+  if (are_many) prefetch(batch);
+  return batch;
 }
 
 // Returns the first goroutine of a batch and puts the others into the local queue, which is empty.
 goroutine* take_global(processor* p) noexcept {
   if (sched.queue.is_empty()) return nullptr;
-  goroutine_list share = take_share(queue_capacity / 2);
+  goroutine_list share = take_batch([](std::uint32_t procs) {
+    return sched.queue.take_share(procs, queue_capacity / 2, waits_on_its_thread);
+  });
   goroutine* first = share.pop_front();
   p->queue.push_all([&share] { return share.pop_front(); });
   return first;
@@ -48,8 +50,10 @@ goroutine* take_global(processor* p) noexcept {
 void admit_global(processor* p) noexcept {
   const std::size_t room = p->queue.room();
   if (sched.queue.is_empty() || room == 0) return;
-  goroutine_list share = sched.queue.take_share_without(
-      sched.procs.read(), std::min(most_fired_at_once, room), waits_on_its_thread);
+  goroutine_list share = take_batch([room](std::uint32_t procs) {
+    return sched.queue.take_share_without(procs, std::min(most_fired_at_once, room),
+                                          waits_on_its_thread);
+  });
   p->queue.push_all([&share] { return share.pop_front(); });
 }
 
