@@ -3,16 +3,15 @@
 
 #include <sley/detail/c_text.hpp>
 
-#include "io/perform.hpp"
 #include "io/service_variable.hpp"
+#include "io/socket.hpp"
+#include "io/split_at_colons.hpp"
 
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <cstddef>
 #include <cstdlib>
 #include <string>
-#include <string_view>
 #include <utility>
 
 namespace sley::service {
@@ -26,20 +25,9 @@ struct taken_variable : service_variable {
   explicit taken_variable(const char* name) : service_variable(name) { ::unsetenv(name); }
 };
 
-std::vector<std::string> split_names(std::string_view text) {
-  std::vector<std::string> names;
-  for (;;) {  // ends with the text
-    const std::size_t colon = text.find(':');
-    names.emplace_back(text.substr(0, colon));
-    if (colon == std::string_view::npos) return names;
-    text.remove_prefix(colon + 1);
-  }
-}
-
 void close_on_exec(int fd, const service_variable& told_by) {
   std::error_code error;
-  const long flags = io::attempt([](int f) { return ::fcntl(f, F_SETFD, FD_CLOEXEC); }, fd);
-  if (io::is_success(flags, error)) return;
+  if (io::close_on_exec(fd, error)) return;
   const std::string what = "sley: descriptor " + std::to_string(fd) + " of " + told_by.name();
   throw detail::failed(error, what.c_str(), told_by.text());
 }
@@ -53,7 +41,7 @@ std::vector<os::named_descriptor> inherited() {
   if (!pid.is_set() || !count.is_set() || pid.number<int>() != ::getpid()) return {};
   const int n = count.number<int>();
   std::vector<std::string> known;
-  if (names.is_set()) known = split_names(names.text());
+  if (names.is_set()) known = io::split_at_colons(names.text());
   if (names.is_set() && std::cmp_not_equal(known.size(), n)) names.refuse();
   std::vector<os::named_descriptor> all;
   for (int i = 0; i < n; ++i) {

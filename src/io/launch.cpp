@@ -7,6 +7,7 @@
 #include <sley/runtime.hpp>
 
 #include "io/perform.hpp"
+#include "io/split_at_colons.hpp"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -53,14 +54,7 @@ bool any_text(const command& what, const F& f) {
 // Of PATH, or where programs are if there is none. An empty one is the directory to work in.
 std::vector<std::string> directories() {
   const char* path = std::getenv("PATH");
-  std::string_view left = path != nullptr ? path : "/bin:/usr/bin";
-  std::vector<std::string> all;
-  for (;;) {  // ends with the text
-    const std::size_t colon = left.find(':');
-    all.emplace_back(left.substr(0, colon));
-    if (colon == std::string_view::npos) return all;
-    left.remove_prefix(colon + 1);
-  }
+  return io::split_at_colons(path != nullptr ? path : "/bin:/usr/bin");
 }
 
 }  // namespace

@@ -4,13 +4,13 @@
 #include "io/perform.hpp"
 #include "io/socket.hpp"
 
-#include <fcntl.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
+#include <string>
 #include <utility>
 
 namespace sley::io {
@@ -101,15 +101,21 @@ std::error_code unfitness(int fd, listener_kind kind) noexcept {
 
 detail::descriptor take_over_listener(int fd, listener_kind kind, std::error_code& error) noexcept {
   error = unfitness(fd, kind);
-  if (!error) {
-    is_success(attempt([](int f) { return ::fcntl(f, F_SETFD, FD_CLOEXEC); }, fd), error);
-  }
+  if (!error) close_on_exec(fd, error);
   if (error || !make_non_blocking(fd, error)) {
     ::close(fd);
     return {};
   }
   if (kind == listener_kind::tcp) set_tcp_defaults(fd);
   return {fd, detail::io_kind::message_socket, error};
+}
+
+detail::descriptor take_over_listener(int fd, listener_kind kind) {
+  std::error_code error;
+  detail::descriptor taken = take_over_listener(fd, kind, error);
+  if (!error) return taken;
+  const char* const as = kind == listener_kind::tcp ? " as a TCP listener" : " as a Unix listener";
+  throw std::system_error(error, "sley: take over descriptor " + std::to_string(fd) + as);
 }
 
 }  // namespace sley::io

@@ -40,6 +40,10 @@ bool make_non_blocking(int fd, std::error_code& error) noexcept {
   return is_success(result, error);
 }
 
+bool close_on_exec(int fd, std::error_code& error) noexcept {
+  return is_success(attempt([](int f) { return ::fcntl(f, F_SETFD, FD_CLOEXEC); }, fd), error);
+}
+
 namespace {
 
 template <class Ask>

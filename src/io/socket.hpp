@@ -24,6 +24,7 @@ void set_option(int fd, int level, int name, const Value& value, std::error_code
 // The options TCP connections begin with. A listener hands them on to connections it accepts.
 void set_tcp_defaults(int fd) noexcept;
 bool make_non_blocking(int fd, std::error_code& error) noexcept;
+bool close_on_exec(int fd, std::error_code& error) noexcept;
 
 net::endpoint local_of(int fd);  // throws std::system_error
 net::endpoint local_of(int fd, std::error_code& error) noexcept;

@@ -101,14 +101,8 @@ tcp_stream tcp_stream::connect(std::string_view host_port, const context& ctx) {
 
 tcp_listener::tcp_listener(int fd, std::error_code& error) noexcept
     : listener(io::take_over_listener(fd, io::listener_kind::tcp, error), true) {}
-tcp_listener::tcp_listener(int fd) {
-  std::error_code error;
-  *this = tcp_listener(fd, error);
-  if (error) {
-    throw std::system_error(
-        error, "sley: take over descriptor " + std::to_string(fd) + " as a TCP listener");
-  }
-}
+tcp_listener::tcp_listener(int fd)
+    : listener(io::take_over_listener(fd, io::listener_kind::tcp), true) {}
 
 tcp_listener tcp_listener::listen(std::string_view host_port, const listen_options& options,
                                   const context& ctx, std::error_code& error) {

@@ -56,14 +56,8 @@ unix_stream unix_stream::connect(std::string_view path, const context& ctx) {
 
 unix_listener::unix_listener(int fd, std::error_code& error) noexcept
     : listener(io::take_over_listener(fd, io::listener_kind::unix_stream, error), false) {}
-unix_listener::unix_listener(int fd) {
-  std::error_code error;
-  *this = unix_listener(fd, error);
-  if (error) {
-    throw std::system_error(
-        error, "sley: take over descriptor " + std::to_string(fd) + " as a Unix listener");
-  }
-}
+unix_listener::unix_listener(int fd)
+    : listener(io::take_over_listener(fd, io::listener_kind::unix_stream), false) {}
 
 unix_listener unix_listener::listen(std::string_view path, const listen_options& options,
                                     std::error_code& error) {

@@ -78,14 +78,7 @@ GO_TEST(log, an_error_of_a_connection_is_one_line) {
 }
 
 TEST(log, a_line_of_the_access_log_is_one_line) {
-  access_record r = {.remote = sley::net::endpoint("192.0.2.1", 5000),
-                     .method = "GET",
-                     .target = "/a?b",
-                     .version = 11,
-                     .status = 200,
-                     .body_bytes = 5,
-                     .duration = 1'023'400ns,
-                     .cut_by = {}};
+  access_record r = sley_test::example_record();
   EXPECT_EQ(to_line(r), "192.0.2.1:5000 \"GET /a?b\" 200 5 1.023 ms");
   r.cut_by = sley::http::errc::incomplete;
   EXPECT_EQ(to_line(r),

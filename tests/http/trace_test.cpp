@@ -190,17 +190,7 @@ GO_TEST(trace, is_logged) {
 }
 
 TEST(access_log, a_record_is_one_object_of_json) {
-  using namespace std::chrono_literals;
-  sley::http::access_record r = {
-      .remote = sley::net::endpoint("192.0.2.1", 5000),
-      .method = "GET",
-      .target = "/a?b",
-      .version = 11,
-      .status = 200,
-      .body_bytes = 5,
-      .duration = 1'023'400ns,
-      .cut_by = {},
-      .time = std::chrono::system_clock::time_point(1'767'323'045s + 67'890us)};
+  sley::http::access_record r = sley_test::example_record();
   EXPECT_EQ(to_json(r),
             R"({"time":"2026-01-02T03:04:05.067890Z","remote":"192.0.2.1:5000","method":"GET",)"
             R"("target":"/a?b","status":200,"bytes":5,"duration_us":1023})");

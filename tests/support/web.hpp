@@ -8,6 +8,7 @@
 #include <sley/net.hpp>
 #include <sley/sync.hpp>
 
+#include <chrono>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -84,6 +85,20 @@ std::string ask_for_hello(const Stream& s) {
     answer.append(buffer, n);
   }
   return answer;
+}
+
+// What an access log may be given.
+inline sley::http::access_record example_record() {
+  using namespace std::chrono_literals;
+  return {.remote = sley::net::endpoint("192.0.2.1", 5000),
+          .method = "GET",
+          .target = "/a?b",
+          .version = 11,
+          .status = 200,
+          .body_bytes = 5,
+          .duration = 1'023'400ns,
+          .cut_by = {},
+          .time = std::chrono::system_clock::time_point(1'767'323'045s + 67'890us)};
 }
 
 inline int status_of(std::string_view answer) {
