@@ -5,7 +5,9 @@
 
 #include <atomic>
 #include <chrono>
+#include <ctime>
 #include <thread>
+#include <vector>
 
 using sley::this_goroutine::sleep_for;
 using sley_test::under_sanitizer;
@@ -20,6 +22,36 @@ void compute_for(std::chrono::nanoseconds time) {
   while (std::chrono::steady_clock::now() - start < time) {
   }
 }
+
+// CPU time, which passes on this thread alone.
+std::chrono::nanoseconds cpu_time() {
+  timespec now;
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return std::chrono::seconds(now.tv_sec) + std::chrono::nanoseconds(now.tv_nsec);
+}
+
+// Threads of the program that compute while it lives: the machines get a small part of the CPUs.
+class crowd {
+ public:
+  explicit crowd(std::size_t count) : threads_(count) {
+    for (auto& t : threads_) {
+      t = std::thread([this] {
+        while (!stop_) {
+        }
+      });
+    }
+  }
+  ~crowd() {
+    stop_ = true;
+    for (auto& t : threads_) t.join();
+  }
+  crowd(const crowd&) = delete;
+  crowd& operator=(const crowd&) = delete;
+
+ private:
+  std::atomic<bool> stop_ = false;
+  std::vector<std::thread> threads_;
+};
 
 // Goroutines for which it is always time to wake. Each computes for `turn` when it has woken.
 class restless {
@@ -88,6 +120,27 @@ GO_TEST(timers_and_queues, timers_of_computing_goroutines_do_not_starve_the_glob
   const restless others(512 * sley::runtime::max_procs(), 20us);
   constexpr int count = 1'000;
   EXPECT_LT(wakes_until_begun(others, count), 10L * count);
+}
+
+// A thread that waits for a CPU ends no turn, so the slice of its goroutine seems to be over. A
+// goroutine that is stopped in its turn keeps its thread, and the others need one more.
+GO_TEST(timers_and_queues, short_turns_are_not_cut_while_threads_wait_for_cpus) {
+  const int procs = sley::runtime::max_procs();
+  const crowd others(8);
+  const auto before = sley::runtime::read_stats().threads;
+  sley::wait_group group;
+  for (int i = 0; i < 64 * procs; ++i) {
+    group.go([&] {
+      for (int turn = 0; turn < 30; ++turn) {
+        sleep_for(1us);
+        const auto start = cpu_time();
+        while (cpu_time() - start < 200us) {
+        }
+      }
+    });
+  }
+  group.wait();
+  EXPECT_LE(sley::runtime::read_stats().threads - before, 3U * static_cast<unsigned>(procs) + 6);
 }
 
 // A goroutine that a slice's end stops is in the global queue, and its thread waits for it.

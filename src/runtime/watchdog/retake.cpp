@@ -42,6 +42,10 @@ constexpr std::uint32_t threads_at_once = 3;
 // A goroutine has this long after the flag was raised to come by at the border before it is
 // signalled.
 constexpr std::int64_t signal_after_ns = 50'000;
+// A goroutine is stopped only if its turn took this part of a slice as CPU time, or if the turns of
+// all goroutines that share the slice took that part together.
+constexpr std::int64_t least_part_by_turn = 10;
+constexpr std::int64_t least_part_by_slice = 2;
 // The next goroutine runs this long after a signal. An earlier look would take the CPU from the
 // threads that hand the processor over.
 constexpr std::int64_t settled_after_ns = 200'000;
@@ -164,6 +168,8 @@ void note_progress(processor* p, const machine* m, last_look& s, std::int64_t no
   const bool has_ended = s.m == m && s.call != 0 && s.call != m->border.call();
   if (has_ended || p->has_seen_return.load_relaxed()) s.calls_last = false;
   p->has_seen_return.store_relaxed(false);
+  if (s.m != m) s.slice_cpu_ns = -1;
+  s.turn_cpu_ns = -1;
   s.m = m;
   s.call = m->border.call();
   s.switches = p->figures.switches.load_relaxed();
@@ -188,14 +194,29 @@ bool take_if_blocked(processor* p, machine* m, last_look& s, std::int64_t now_ns
   return s.call != 0 ? take_from_call(p, m, s, now_ns) : take_from_sleeper(p, m, s, now_ns);
 }
 
+// Has the slice been used? While a thread waits for a CPU the clock goes on, so a short turn looks
+// like a long one. A goroutine that is stopped in its turn keeps its thread, so the runtime would
+// make another, and each would wait longer for a CPU.
+bool has_computed(const machine* m, last_look& s) noexcept {
+  const std::int64_t slice_ns = debug_options().slice_ns;
+  const std::int64_t cpu_ns = platform::thread_cpu_ns(m->thread_id.load_relaxed());
+  if (s.slice_cpu_ns < 0) s.slice_cpu_ns = cpu_ns;
+  if (s.turn_cpu_ns < 0) s.turn_cpu_ns = cpu_ns;
+  return cpu_ns < 0 || cpu_ns - s.turn_cpu_ns >= slice_ns / least_part_by_turn ||
+         cpu_ns - s.slice_cpu_ns >= slice_ns / least_part_by_slice;
+}
+
 // Ends the time slice of a computing goroutine. Returns when to look again.
 std::int64_t watch_slice(const processor* p, machine* m, last_look& s,
                          std::int64_t now_ns) noexcept {
   const std::int64_t slice_ns = debug_options().slice_ns;
   const std::int64_t end_ns = s.slice_from_ns + slice_ns;
   const std::int64_t soon_ns = now_ns + slice_ns / looks_per_slice;
-  if (is_work_waiting(p))
-    return now_ns < end_ns ? std::min(end_ns, soon_ns) : preempt(p, m, s, now_ns);
+  const bool may_end = now_ns > s.slice_from_ns && has_computed(m, s);
+  if (is_work_waiting(p)) {
+    if (now_ns < end_ns) return std::min(end_ns, soon_ns);
+    return may_end ? preempt(p, m, s, now_ns) : now_ns + 10 * signal_after_ns;
+  }
   // No goroutine waits yet. The next timer may change that; other work waits for the next look.
   return now_ns < end_ns ? end_ns : std::max(earliest_timer(), soon_ns);
 }
@@ -213,6 +234,7 @@ std::int64_t look_at(processor* p, std::int64_t now_ns, look_result& result) noe
   if (s.m == nullptr || s.tick != tick) {
     s.tick = tick;
     s.slice_from_ns = now_ns;
+    s.slice_cpu_ns = -1;
     s.m = nullptr;  // it counts as without progress from the next look at the earliest
   }
   if (take_if_blocked(p, m, s, now_ns)) {

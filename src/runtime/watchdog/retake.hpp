@@ -7,15 +7,17 @@ namespace sley::rt {
 
 struct machine;
 
-// The result of the last look at a processor.
+// The result of the last look at a processor. A CPU time of -1 was not asked for yet.
 struct last_look {
   const machine* m = nullptr;  // null: only calls_last is valid
   std::uint32_t tick = 0;
   std::uint32_t call = 0;
   std::uint64_t switches = 0;
   std::int64_t slice_from_ns = 0;  // when this tick was first seen
+  std::int64_t slice_cpu_ns = -1;  // the thread's CPU time at the first look after that
   std::int64_t still_from_ns = 0;  // when this call and this count of switches were first seen
-  std::int64_t cpu_ns = -1;        // the thread's CPU time; -1: not asked
+  std::int64_t turn_cpu_ns = -1;   // the thread's CPU time at the first look after that
+  std::int64_t cpu_ns = -1;        // the thread's CPU time
   std::int64_t cpu_from_ns = 0;    // when this CPU time was first seen
   bool is_flagged = false;         // the flag for the end of the slice was raised
   std::int64_t flag_cpu_ns = -1;   // the thread's CPU time at that moment
