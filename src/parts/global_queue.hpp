@@ -110,13 +110,16 @@ class global_queue {
     return share;
   }
 
-  // As take_share, but the elements among them that `stays` accepts remain in front of the queue.
+  // As take_share, but elements that `stays` accepts are passed over and remain in front of the
+  // queue. Looks at `most_looked_at` elements at most, because all but one may remain.
   template <class Predicate>
-  list take_share_without(std::uint32_t procs, std::size_t most, Predicate stays) noexcept {
+  list take_share_without(std::uint32_t procs, std::size_t most, std::size_t most_looked_at,
+                          Predicate stays) noexcept {
     list share;
     list kept;
     detail::lock_guard guard(lock_);
-    for (std::size_t n = share_size(procs, most); n > 0 && !elements_.is_empty(); --n) {
+    const std::size_t wanted = share_size(procs, most);
+    for (; most_looked_at > 0 && share.size() < wanted && !elements_.is_empty(); --most_looked_at) {
       T* element = elements_.pop_front();
       (stays(element) ? kept : share).push_back(element);
     }

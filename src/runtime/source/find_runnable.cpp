@@ -51,7 +51,7 @@ void admit_global(processor* p) noexcept {
   const std::size_t room = p->queue.room();
   if (sched.queue.is_empty() || room == 0) return;
   goroutine_list share = take_batch([room](std::uint32_t procs) {
-    return sched.queue.take_share_without(procs, std::min(most_fired_at_once, room),
+    return sched.queue.take_share_without(procs, std::min(most_fired_at_once, room), queue_capacity,
                                           waits_on_its_thread);
   });
   p->queue.push_all([&share] { return share.pop_front(); });

@@ -156,16 +156,29 @@ TEST(global_queue, elements_that_stay_keep_their_place_in_front) {
     std::array<element, 6> e;
     for (element& x : e) q.push_back(&x);
     const auto stays = [&](const element* x) { return x == &e[0] || x == &e[2]; };
-    queue::list share = q.take_share_without(1, most, stays);
-    const std::vector<std::size_t> taken = most == 1   ? std::vector<std::size_t>{}
-                                           : most == 3 ? std::vector<std::size_t>{1}
-                                           : most == 4 ? std::vector<std::size_t>{1, 3}
-                                                       : std::vector<std::size_t>{1, 3, 4, 5};
-    ASSERT_EQ(share.size(), taken.size()) << "at most " << most;
-    for (const std::size_t i : taken) EXPECT_EQ(share.pop_front(), &e[i]);
-    EXPECT_EQ(q.size(), e.size() - taken.size());
+    queue::list share = q.take_share_without(1, most, 128, stays);
+    const std::array<std::size_t, 4> others{1, 3, 4, 5};
+    ASSERT_EQ(share.size(), std::min<std::size_t>(most, 4)) << "at most " << most;
+    for (std::size_t i = 0; i < std::min<std::size_t>(most, 4); ++i) {
+      EXPECT_EQ(share.pop_front(), &e[others[i]]);
+    }
+    EXPECT_EQ(q.size(), e.size() - std::min<std::size_t>(most, 4));
     EXPECT_EQ(q.pop(), &e[0]);
-    EXPECT_EQ(q.pop(), most == 1 ? &e[1] : &e[2]);
+    EXPECT_EQ(q.pop(), &e[2]);
+  }
+}
+
+TEST(global_queue, a_bounded_number_of_elements_is_passed_over) {
+  for (const std::size_t looks : {0U, 2U, 3U, 4U, 5U, 128U}) {
+    queue q;
+    std::array<element, 5> e;
+    for (element& x : e) q.push_back(&x);
+    const auto stays = [&](const element* x) { return x != &e[2] && x != &e[4]; };
+    const queue::list share = q.take_share_without(1, 128, looks, stays);
+    EXPECT_EQ(share.size(), (looks > 2) + (looks > 4)) << looks << " looks";
+    EXPECT_EQ(q.size(), e.size() - share.size());
+    EXPECT_EQ(q.pop(), &e[0]);
+    EXPECT_EQ(q.pop(), &e[1]);
   }
 }
 
