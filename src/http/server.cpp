@@ -166,10 +166,13 @@ chan<void> server_state::when_empty() {
   return empty;
 }
 
-void server_state::stop_listening() {
+// Sessions are told before listeners are closed: a client that is refused knows that each answer
+// from then on is the last of its connection.
+void server_state::stop(void (session::*end)()) {
   stop_();
   const std::lock_guard guard(lock_);
   is_stopping_ = true;
+  for (session* s : sessions_) (s->*end)();
   for (net::listener* listener : listeners_) {
     std::error_code ignored;
     listener->close(ignored);
@@ -177,17 +180,14 @@ void server_state::stop_listening() {
   for (const sley::detail::interrupter* handshake : connecting_) handshake->interrupt();
 }
 
-void server_state::begin_shutdown() {
-  stop_listening();
-  const std::lock_guard guard(lock_);
-  for (session* s : sessions_) s->finish_soon();
-}
+void server_state::begin_shutdown() { stop(&session::finish_soon); }
 
 void server_state::close() {
-  stop_listening();
-  const std::lock_guard guard(lock_);
-  is_closed_ = true;
-  for (session* s : sessions_) s->cut();
+  {
+    const std::lock_guard guard(lock_);
+    is_closed_ = true;
+  }
+  stop(&session::cut);
 }
 
 std::size_t server_state::connections() const {

@@ -51,7 +51,8 @@ class server_state : public std::enable_shared_from_this<server_state> {
   }
   void run_session(connection& c);
   void report(std::exception_ptr e);
-  void stop_listening();
+  // No connection is taken from now on. Calls `end` for each session.
+  void stop(void (session::*end)());
   // From begin() to end() a connection counts.
   void begin();
   void end() noexcept;
