@@ -247,15 +247,17 @@ GO_TEST(blocking_limit, system_calls_count) {
     char byte = 0;
     EXPECT_EQ(sley::syscall(SYS_read, pipe.fds[0], &byte, 1), 1);
   });
-  let_others_run();
-  const chan<void> done(1);
-  const bool waits = go_until_parked_or_ended([&] {
-    blocking([] {});
-    done.send();
-  });
-  EXPECT_TRUE(waits) << "the read does not count";
+  sley::wait_group callers;
+  const auto another_call_waits = [&] {
+    callers.add(1);
+    return go_until_parked_or_ended([&] {
+      blocking([] {});
+      callers.done();
+    });
+  };
+  EXPECT_TRUE(eventually(another_call_waits)) << "the read does not count";
   pipe.write('x');
-  done.receive();
+  callers.wait();
   group.wait();
 }
 

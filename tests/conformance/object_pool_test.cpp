@@ -181,29 +181,26 @@ GO_TEST(single_flight, an_exception_comes_out_of_all) {
 
 GO_TEST(single_flight, a_context_ends_the_wait_for_the_call_of_another) {
   sley::single_flight<int, int> flights;
-  sley::chan<void> land;
-  sley::wait_group group;
-  group.add(1);
-  go_until_parked([&, land] {
-    const auto call = [&] { return land.receive(), 1; };
-    EXPECT_EQ(flights.do_(1, sley::context(), call), 1);
-    group.done();
-  });
+  const sley::chan<void> land;
+  const sley::chan<int> result;
+  go_until_parked(
+      [&] { result.send(flights.do_(1, sley::context(), [&] { return land.receive(), 1; })); });
   const auto [ctx, cancel] = sley::with_cancel({});
   const auto no_call = []() -> int { throw std::logic_error("called again"); };
-  group.go([&, c = ctx] {
+  const sley::chan<std::error_code> error;
+  go_until_parked([&, c = ctx] {
     try {
       flights.do_(1, c, no_call);
-      ADD_FAILURE() << "has a result";
+      error.send(std::error_code());
     } catch (const std::system_error& e) {
-      EXPECT_EQ(e.code(), sley::context_errc::canceled);
+      error.send(e.code());
     }
   });
-  let_others_run();
   cancel();
+  EXPECT_EQ(error.receive(), sley::context_errc::canceled);
   EXPECT_THROW(flights.do_(2, ctx, no_call), std::system_error);
   land.close();
-  group.wait();
+  EXPECT_EQ(result.receive(), 1);
 }
 
 // TestForget

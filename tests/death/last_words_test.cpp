@@ -159,7 +159,6 @@ constexpr int waiters = 60;
 void start_waiters() {
   const sley::chan<int> never;
   for (int i = 0; i < waiters; ++i) sley_test::starts_one_here({.name = "waiter"}, never);
-  sley_test::let_others_run();
 }
 
 void expect_whole_dump(const child_result& child) {

@@ -172,7 +172,6 @@ void begin_as_told() {
 void start_waiters() {
   const sley::chan<int> never;
   for (int i = 0; i < waiters; ++i) sley_test::starts_one_here({.name = "waiter"}, never);
-  sley_test::let_others_run();
 }
 
 // Returns while the goroutines are being printed: the scheduler is halted for that. It calls

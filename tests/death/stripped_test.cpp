@@ -81,7 +81,6 @@ CHILD_MAIN(dies_with_a_parked_worker) {
   return sley::run([] {
     const sley::chan<int> never;
     sley_test::starts_one_here({.name = "worker"}, never);
-    sley_test::let_others_run();
     sley::mutex().unlock();
     return 3;
   });

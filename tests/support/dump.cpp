@@ -1,11 +1,13 @@
 #include "support/dump.hpp"
 
 #include "support/child.hpp"
+#include "support/harness.hpp"
 #include "support/text.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <fstream>
 #include <iterator>
@@ -72,8 +74,12 @@ void expect_frame(const shown_goroutine& g, const std::string& function, const s
 }
 
 [[gnu::noinline]] void starts_one_here(const sley::go_options& options, const sley::chan<int>& c) {
-  sley::go(options, [c] { parks_here(c); });
-  not_a_tail_call();
+  const auto started = std::make_shared<std::atomic<const void*>>(nullptr);
+  sley::go(options, [c, started] {
+    *started = current_goroutine();
+    parks_here(c);
+  });
+  EXPECT_TRUE(eventually([&] { return *started != nullptr && is_parked(*started); }));
 }
 
 void allocate_for_ever() {

@@ -42,7 +42,7 @@ void expect_frame(const shown_goroutine& g, const std::string& function,
 inline void not_a_tail_call() { asm volatile("" ::: "memory"); }
 
 void parks_here(const sley::chan<int>& c);
-// A goroutine that is in parks_here.
+// Starts a goroutine and returns once it is parked in parks_here.
 void starts_one_here(const sley::go_options& options, const sley::chan<int>& c);
 
 // Works all the time, most of it in malloc.
