@@ -19,6 +19,7 @@ namespace {
 
 [[noreturn]] void throws() { throw std::runtime_error("boom-42"); }
 
+// A goroutine holds the exception until it has ended, which may be after its future was waited for.
 void wait_for_others() {
   EXPECT_TRUE(sley_test::eventually([] { return sley::runtime::num_goroutines() == 1; }));
 }
@@ -46,8 +47,8 @@ CHILD_MAIN(drops_the_future_first) {
 }
 CHILD_MAIN(drops_the_future_later) {
   return run([] {
-    auto f = sley::async(throws);
-    f.wait();
+    sley::async(throws).wait();
+    wait_for_others();
   });
 }
 CHILD_MAIN(never_keeps_the_future) {
@@ -58,9 +59,12 @@ CHILD_MAIN(never_keeps_the_future) {
 }
 CHILD_MAIN(drops_a_shared_future) {
   return run([] {
-    const auto f = sley::async(throws).share();
-    const auto same = f;
-    f.wait();
+    {
+      const auto f = sley::async(throws).share();
+      const auto same = f;
+      f.wait();
+    }
+    wait_for_others();
   });
 }
 CHILD_MAIN(drops_the_future_of_a_task) {
@@ -83,7 +87,7 @@ CHILD_MAIN(overwrites_the_future) {
     auto f = sley::async(throws);
     f.wait();
     f = sley::async([] {});
-    f.get();
+    wait_for_others();
   });
 }
 
