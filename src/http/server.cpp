@@ -166,18 +166,20 @@ chan<void> server_state::when_empty() {
   return empty;
 }
 
-// Sessions are told before listeners are closed: a client that is refused knows that each answer
-// from then on is the last of its connection.
+// Sessions are told before listeners are closed, which serve() does too when stopping_ has ended: a
+// client that is refused knows that each answer from then on is the last of its connection.
 void server_state::stop(void (session::*end)()) {
-  stop_();
-  const std::lock_guard guard(lock_);
-  is_stopping_ = true;
-  for (session* s : sessions_) (s->*end)();
-  for (net::listener* listener : listeners_) {
-    std::error_code ignored;
-    listener->close(ignored);
+  {
+    const std::lock_guard guard(lock_);
+    is_stopping_ = true;
+    for (session* s : sessions_) (s->*end)();
+    for (net::listener* listener : listeners_) {
+      std::error_code ignored;
+      listener->close(ignored);
+    }
+    for (const sley::detail::interrupter* handshake : connecting_) handshake->interrupt();
   }
-  for (const sley::detail::interrupter* handshake : connecting_) handshake->interrupt();
+  stop_();
 }
 
 void server_state::begin_shutdown() { stop(&session::finish_soon); }
