@@ -15,11 +15,23 @@
 
 namespace sley_test {
 
+// A test may take longer than a server's usual deadlines, on a busy machine. A test that is about
+// one of them sets it.
+inline sley::http::server_options patient(sley::http::server_options options) {
+  using sley::http::server_options;
+  const server_options usual;
+  for (const auto deadline : {&server_options::header_timeout, &server_options::idle_timeout,
+                              &server_options::read_timeout, &server_options::write_timeout}) {
+    if (options.*deadline == usual.*deadline) options.*deadline = sley::time_span::max();
+  }
+  return options;
+}
+
 // Serves on a port of its own until it is destroyed.
 class running_server {
  public:
   explicit running_server(sley::http::handler h, sley::http::server_options options = {})
-      : server(std::move(h), std::move(options)) {
+      : server(std::move(h), patient(std::move(options))) {
     auto listener = sley::net::tcp_listener::listen("127.0.0.1:0");
     address = listener.local().to_string();
     serving_.go([this, l = std::move(listener)]() mutable { server.serve(l); });
