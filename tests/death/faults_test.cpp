@@ -138,7 +138,7 @@ class newcomers {
 
 CHILD_MAIN(computes_without_more_threads) {
   return run([] {
-    if (!block_and_count(10)) return 3;
+    if (!lock_all_at_once(10)) return 3;
     sley::runtime::set_max_procs(1);
     const newcomers in_line;
     if (!sley_test::refuse({{SYS_clone, EAGAIN}, {SYS_clone3, EAGAIN}})) return skipped;
