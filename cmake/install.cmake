@@ -1,8 +1,13 @@
 # What a user gets: headers, all libraries, find_package(sley CONFIG), pkg-config's sley.pc and one for
 # each library apart, and the licences. Nothing installed holds an absolute path, so the prefix can be
 # moved as a whole.
+#
+# The component sley_library has what a program needs when it runs, and sley_dev what it needs when it is
+# built.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
+
+set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME sley_dev)
 
 set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/sley")
 
@@ -21,7 +26,8 @@ function(sley_install export)
   endforeach()
   install(TARGETS ${installed} EXPORT ${export}
     ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}"
-    LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+    LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}"
+      COMPONENT sley_library NAMELINK_COMPONENT sley_dev)
   install(EXPORT ${export} NAMESPACE sley:: DESTINATION "${package_dir}")
 endfunction()
 
@@ -96,8 +102,12 @@ elseif(SLEY_HTTP)
   sley_install_pc(http "HTTP for sley" "")
 endif()
 
-install(FILES LICENSE DESTINATION "${CMAKE_INSTALL_DOCDIR}")
+install(FILES LICENSE DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT sley_library)
 if(SLEY_BACKTRACE)
   install(FILES cmake/libbacktrace-license.txt DESTINATION "${CMAKE_INSTALL_DOCDIR}"
-    RENAME LICENSE.libbacktrace)
+    COMPONENT sley_library RENAME LICENSE.libbacktrace)
+endif()
+
+if(PROJECT_IS_TOP_LEVEL)
+  include("${CMAKE_CURRENT_SOURCE_DIR}/cmake/package.cmake")
 endif()
