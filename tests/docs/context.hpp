@@ -7,6 +7,7 @@
 #include <sley/https.hpp>
 #include <sley/log.hpp>
 #include <sley/os.hpp>
+#include <sley/poll_loop.hpp>
 #include <sley/serve.hpp>
 #include <sley/sley.hpp>
 
@@ -75,6 +76,22 @@ int checked(int);
 my::task<int> sum_of(sley::chan<int> numbers, sley::chan<int> sums);
 extern sley::chan<int> numbers, sums;
 void work();
+
+// c-ares's
+struct ares_channeldata;
+using ares_channel = ares_channeldata*;
+struct ares_options {
+  void (*sock_state_cb)(void* data, int socket_fd, int readable, int writable);
+  void* sock_state_cb_data;
+};
+constexpr int ARES_SUCCESS = 0, ARES_SOCKET_BAD = -1, ARES_OPT_SOCK_STATE_CB = 1 << 9;
+using ares_callback = void(void* arg, int status, int timeouts, unsigned char* abuf, int alen);
+int ares_init_options(ares_channel*, ares_options*, int optmask);
+void ares_destroy(ares_channel);
+void ares_query(ares_channel, const char* name, int dnsclass, int type, ares_callback*, void* arg);
+timeval* ares_timeout(ares_channel, timeval* maxtv, timeval* tv);
+void ares_process_fd(ares_channel, int read_fd, int write_fd);
+const char* ares_strerror(int code);
 
 }  // namespace interoperation
 

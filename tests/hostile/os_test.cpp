@@ -3,6 +3,7 @@
 
 #include <sley/net.hpp>
 #include <sley/os.hpp>
+#include <sley/poll_loop.hpp>
 #include <sley/service.hpp>
 
 #include <csignal>
@@ -109,6 +110,21 @@ CALLS(file_error, "os::file::file(int fd, error_code error)") {
 CALLS(poll_fd, "os::poll_fd::poll_fd(int fd)") { use(os::poll_fd(x.descriptor())); }
 CALLS(poll_fd_error, "os::poll_fd::poll_fd(int fd, error_code error)") {
   use(os::poll_fd(x.descriptor(), x.error()));
+}
+
+CALLS(watch, "poll_loop::watch(int fd, os::poll_events wanted)",
+      "poll_loop::watch(int fd, os::poll_events wanted, error_code error)",
+      "poll_loop::forget(int fd)") {
+  sley::poll_loop loop([](int, os::poll_events) {}, [] {});
+  const int fd = x.descriptor();
+  const auto wanted = x.enumerator(os::poll_events::readable);
+  loop.watch(fd, wanted, x.error());
+  loop.forget(fd);
+  loop.watch(fd, wanted);
+}
+CALLS(loop_timer, "poll_loop::set_timer(time_span d)") {
+  sley::poll_loop loop([](int, os::poll_events) {}, [] {});
+  loop.run([&] { loop.set_timer(x.duration()); });
 }
 
 CALLS(read_at, "os::file::read_at(span<byte> buffer, uint64_t offset, context ctx)",
