@@ -1,6 +1,6 @@
 // The event loop that a library of C asks for: descriptors that are watched, one timer, and
-// callbacks that come one at a time. For libraries as libcurl, hiredis's asynchronous half, or
-// c-ares, which docs/interoperation.md adapts.
+// callbacks that come one at a time. For libraries as libcurl (<sley/curl.hpp> is made of this),
+// hiredis's asynchronous half, or c-ares, which docs/interoperation.md adapts.
 //
 //   sley::poll_loop loop([](int fd, sley::os::poll_events events) { library_ready(fd, events); },
 //                        [] { library_due(); });

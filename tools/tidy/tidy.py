@@ -28,6 +28,8 @@ COMPILER_HEADERS = ("cxxabi.h", "unwind.h")  # the ABI's, not the OS's
 # Asio's own headers include it, and buffers of several pieces need it complete. A poll_loop is a set of
 # epoll's, in the header alone. The others are of the libraries that a header adapts.
 ALLOWED = {"include/sley/asio.hpp": ("sys/uio.h",),
+           "include/sley/curl.hpp": ("curl/curl.h",),
+           "include/sley/detail/curl_definitions.hpp": ("curl/curl.h",),
            "include/sley/detail/poll_loop_definitions.hpp": ("sys/epoll.h",),
            "include/sley/redis.hpp": ("hiredis/hiredis.h",),
            "include/sley/detail/redis_definitions.hpp": ("hiredis/hiredis.h",),
