@@ -1,0 +1,115 @@
+// A PostgreSQL server for the tests of one program: with files and a Unix socket in a folder of its
+// own, far from any other cluster of the machine. It runs from before the first test until after
+// the last one. If the program ends without that, the kernel tells the server to end. PostgreSQL
+// refuses to run as root: then a user without rights runs it.
+#pragma once
+
+#include <sley/buffered.hpp>
+#include <sley/os.hpp>
+#include <sley/postgres.hpp>
+
+#include <gtest/gtest.h>
+
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace sley_test {
+
+class postgres_server : public ::testing::Environment {
+ public:
+  // The folder of the programs of its newest version; empty if there is none.
+  static std::filesystem::path programs() {
+    std::filesystem::path newest;
+    std::error_code none;
+    for (const auto& version : std::filesystem::directory_iterator("/usr/lib/postgresql", none)) {
+      const std::filesystem::path bin = version.path() / "bin";
+      if (std::filesystem::exists(bin / "initdb") && bin > newest) newest = bin;
+    }
+    return newest;
+  }
+
+  void SetUp() override {
+    if (programs().empty()) return;
+    make_files();
+    start();
+  }
+  void TearDown() override {
+    stop();
+    std::filesystem::remove_all(folder_);
+  }
+
+  // Returns when it takes connections.
+  void start() {
+    sley::os::command server =
+        command("postgres", {"-k", folder_, "-c", "listen_addresses=", "-c", "fsync=off", "-c",
+                             "max_connections=120", "-c", "log_min_messages=log"});
+    server.errors = sley::os::redirect::pipe();
+    process_ = sley::os::process::start(server);
+    sley::buffered_reader lines(process_.stderr_pipe());
+    std::string all;
+    while (all.find("ready to accept connections") == std::string::npos) {
+      const auto line = lines.read_line();
+      if (!line) throw std::runtime_error("the server has not started:\n" + all);
+      all.append(*line).append("\n");
+    }
+  }
+  // At once, with all its sessions.
+  void stop() {
+    std::error_code has_ended;
+    process_.kill(SIGQUIT, has_ended);
+    process_.wait(has_ended);
+    process_ = {};
+  }
+
+  std::string conninfo() const {
+    return "host=" + folder_.string() + " port=5432 user=postgres dbname=postgres";
+  }
+  std::string folder() const { return folder_; }
+
+ private:
+  void make_files() {
+    char name[] = "/tmp/sley-postgres-XXXXXX";
+    folder_ = ::mkdtemp(name);
+    if (::geteuid() == 0 && ::chown(name, unprivileged, unprivileged) != 0) {
+      throw std::runtime_error("the server's user gets no folder");
+    }
+    const auto made = sley::os::run(
+        command("initdb", {"--no-sync", "--no-locale", "--encoding=UTF8", "--auth=trust",
+                           "--username=postgres", "--wal-segsize=1"}));
+    if (!made.status.success()) throw std::runtime_error("initdb has failed:\n" + made.errors);
+  }
+
+  sley::os::command command(const std::string& name, std::vector<std::string> options) const {
+    sley::os::command c{.program = "setpriv", .arguments = {"--pdeathsig", "QUIT"}};
+    if (::geteuid() == 0) {
+      const std::string id = std::to_string(unprivileged);
+      c.arguments.insert(c.arguments.end(), {"--reuid", id, "--regid", id, "--clear-groups"});
+    }
+    c.arguments.insert(c.arguments.end(), {programs() / name, "-D", folder_ / "data"});
+    c.arguments.insert(c.arguments.end(), options.begin(), options.end());
+    c.directory = folder_;
+    return c;
+  }
+
+  static constexpr ::uid_t unprivileged = 65534;
+
+  std::filesystem::path folder_;
+  sley::os::process process_;
+};
+
+// GoogleTest's, which ends it.
+inline postgres_server& the_postgres_server =
+    static_cast<postgres_server&>(*::testing::AddGlobalTestEnvironment(new postgres_server));
+
+}  // namespace sley_test
+
+#define SKIP_WITHOUT_POSTGRES()                       \
+  if (sley_test::postgres_server::programs().empty()) \
+  GTEST_SKIP() << "no PostgreSQL server (Debian's package postgresql)"
