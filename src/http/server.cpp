@@ -168,11 +168,11 @@ chan<void> server_state::when_empty() {
 
 // Sessions are told before listeners are closed, which serve() does too when stopping_ has ended: a
 // client that is refused knows that each answer from then on is the last of its connection.
-void server_state::stop(void (session::*end)()) {
+void server_state::stop(void (session::*how)()) {
   {
     const std::lock_guard guard(lock_);
     is_stopping_ = true;
-    for (session* s : sessions_) (s->*end)();
+    for (session* s : sessions_) (s->*how)();
     for (net::listener* listener : listeners_) {
       std::error_code ignored;
       listener->close(ignored);

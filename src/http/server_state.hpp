@@ -51,8 +51,8 @@ class server_state : public std::enable_shared_from_this<server_state> {
   }
   void run_session(connection& c);
   void report(std::exception_ptr e);
-  // No connection is taken from now on. Calls `end` for each session.
-  void stop(void (session::*end)());
+  // No connection is taken from now on. Calls `how` for each session.
+  void stop(void (session::*how)());
   // From begin() to end() a connection counts.
   void begin();
   void end() noexcept;
