@@ -47,7 +47,7 @@ const std::vector<std::string>& extreme_texts() {
       "%0",
       "%00",
       "..",
-      "../../../etc/passwd",
+      "../../../no/such/file",  // not one that there is: root could write it
       "[",
       "[]:",
       "[::1",
