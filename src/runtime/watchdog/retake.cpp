@@ -168,7 +168,7 @@ void note_progress(processor* p, const machine* m, last_look& s, std::int64_t no
   const bool has_ended = s.m == m && s.call != 0 && s.call != m->border.call();
   if (has_ended || p->has_seen_return.load_relaxed()) s.calls_last = false;
   p->has_seen_return.store_relaxed(false);
-  if (s.m != m) s.slice_cpu_ns = -1;
+  if (s.m != m) s.slice_cpu_ns = -1;  // another thread, or a new slice
   s.turn_cpu_ns = -1;
   s.m = m;
   s.call = m->border.call();
@@ -234,7 +234,6 @@ std::int64_t look_at(processor* p, std::int64_t now_ns, look_result& result) noe
   if (s.m == nullptr || s.tick != tick) {
     s.tick = tick;
     s.slice_from_ns = now_ns;
-    s.slice_cpu_ns = -1;
     s.m = nullptr;  // it counts as without progress from the next look at the earliest
   }
   if (take_if_blocked(p, m, s, now_ns)) {
