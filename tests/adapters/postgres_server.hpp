@@ -12,11 +12,13 @@
 
 #include <unistd.h>
 
+#include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -107,6 +109,21 @@ class postgres_server : public ::testing::Environment {
 // GoogleTest's, which ends it.
 inline postgres_server& the_postgres_server =
     static_cast<postgres_server&>(*::testing::AddGlobalTestEnvironment(new postgres_server));
+
+// No test waits for the limits.
+inline sley::postgres::connect_options postgres_options() {
+  using namespace std::chrono_literals;
+  return {.conninfo = the_postgres_server.conninfo(), .cancel_limit = 100s, .check_limit = 100s};
+}
+inline sley::postgres::connection connect_to_postgres() {
+  return sley::postgres::connection::connect(postgres_options());
+}
+
+// The first value of a statement's result.
+inline std::string one_value(sley::postgres::connection& c, std::string_view sql,
+                             sley::postgres::parameters values = {}) {
+  return std::string(sley::postgres::text(*c.execute(sql, values), 0, 0).value_or("NULL"));
+}
 
 }  // namespace sley_test
 

@@ -20,34 +20,25 @@ namespace postgres = sley::postgres;
 using postgres::text;
 using sley::context;
 using sley::context_errc;
+using sley_test::connect_to_postgres;
 using sley_test::go_until_parked;
+using sley_test::one_value;
+using sley_test::postgres_options;
 using sley_test::the_postgres_server;
 using namespace std::chrono_literals;
 
 namespace {
 
-// No test waits for the limits.
-postgres::connect_options server_options() {
-  return {.conninfo = the_postgres_server.conninfo(), .cancel_limit = 100s, .check_limit = 100s};
-}
-
-postgres::connection connect() { return postgres::connection::connect(server_options()); }
-
-// The first value of a statement's result.
-std::string one(postgres::connection& c, std::string_view sql) {
-  return std::string(text(*c.execute(sql), 0, 0).value_or("NULL"));
-}
-
 // From another session.
 void end_session(const std::string& pid) {
-  connect().execute("select pg_terminate_backend($1::int)", {pid});
+  connect_to_postgres().execute("select pg_terminate_backend($1::int)", {pid});
 }
 
 }  // namespace
 
 GO_TEST(postgres, a_transaction_is_committed_or_rolled_back) {
   SKIP_WITHOUT_POSTGRES();
-  postgres::connection c = connect();
+  postgres::connection c = connect_to_postgres();
   c.execute("create temp table t (n int)");
   {
     postgres::transaction t(c);
@@ -57,18 +48,18 @@ GO_TEST(postgres, a_transaction_is_committed_or_rolled_back) {
     EXPECT_THROW(t.commit(), std::logic_error);
     c.execute("insert into t values (2)");
   }
-  EXPECT_EQ(one(c, "select sum(n) from t"), "3");
+  EXPECT_EQ(one_value(c, "select sum(n) from t"), "3");
   {
     const postgres::transaction t(c);
     c.execute("set transaction isolation level serializable");
     c.execute("delete from t");
   }
-  EXPECT_EQ(one(c, "select sum(n) from t"), "3");
+  EXPECT_EQ(one_value(c, "select sum(n) from t"), "3");
 }
 
 GO_TEST(postgres, a_transaction_with_a_failed_statement_has_nothing_to_commit) {
   SKIP_WITHOUT_POSTGRES();
-  postgres::connection c = connect();
+  postgres::connection c = connect_to_postgres();
   c.execute("create temp table t (n int unique deferrable initially deferred)");
   for (const char* statement : {"select 1 / 0", "insert into t values (1)"}) {
     try {
@@ -83,12 +74,12 @@ GO_TEST(postgres, a_transaction_with_a_failed_statement_has_nothing_to_commit) {
     }
     EXPECT_EQ(PQtransactionStatus(c.native_handle()), PQTRANS_IDLE);
   }
-  EXPECT_EQ(one(c, "select count(*) from t"), "0");
+  EXPECT_EQ(one_value(c, "select count(*) from t"), "0");
 }
 
 GO_TEST(postgres, a_context_that_ends_at_any_moment_leaves_no_transaction_behind) {
   SKIP_WITHOUT_POSTGRES();
-  postgres::connection c = connect();
+  postgres::connection c = connect_to_postgres();
   sley_test::random_source random;
   for (int i = 0; i < sley_test::rounds(100); ++i) {
     const sley_test::short_context soon(random);
@@ -105,7 +96,7 @@ GO_TEST(postgres, a_context_that_ends_at_any_moment_leaves_no_transaction_behind
 
 GO_TEST(postgres, a_transaction_that_cannot_be_rolled_back_breaks_its_connection) {
   SKIP_WITHOUT_POSTGRES();
-  postgres::connect_options options = server_options();
+  postgres::connect_options options = postgres_options();
   options.cancel_limit = 0s;
   postgres::connection c = postgres::connection::connect(options);
   {
@@ -113,20 +104,20 @@ GO_TEST(postgres, a_transaction_that_cannot_be_rolled_back_breaks_its_connection
   }
   EXPECT_FALSE(c.is_open());
 
-  c = connect();
+  c = connect_to_postgres();
   {
     const postgres::transaction t(c);
-    end_session(one(c, "select pg_backend_pid()"));
+    end_session(one_value(c, "select pg_backend_pid()"));
   }
   EXPECT_FALSE(c.is_open());
 }
 
 GO_TEST(postgres, a_pool_hands_out_no_connection_that_is_broken_or_in_a_transaction) {
   SKIP_WITHOUT_POSTGRES();
-  postgres::connect_options options = server_options();
+  postgres::connect_options options = postgres_options();
   options.check_after = 0s;
   sley::pool<postgres::connection> pool(postgres::pooled(options, {.max = 2}));
-  const auto session = [&] { return one(*pool.acquire(), "select pg_backend_pid()"); };
+  const auto session = [&] { return one_value(*pool.acquire(), "select pg_backend_pid()"); };
   const std::string first = session();
   EXPECT_EQ(session(), first);
   end_session(first);
@@ -138,7 +129,7 @@ GO_TEST(postgres, a_pool_hands_out_no_connection_that_is_broken_or_in_a_transact
 
 GO_TEST(postgres, a_pool_serves_many_goroutines) {
   SKIP_WITHOUT_POSTGRES();
-  sley::pool<postgres::connection> pool(postgres::pooled(server_options(), {.max = 4}));
+  sley::pool<postgres::connection> pool(postgres::pooled(postgres_options(), {.max = 4}));
   pool.acquire()->execute_script("drop table if exists t; create table t as select 0 as n");
   sley::wait_group all;
   for (int i = 0; i < 16; ++i) {
@@ -147,33 +138,34 @@ GO_TEST(postgres, a_pool_serves_many_goroutines) {
     });
   }
   all.wait();
-  EXPECT_EQ(one(*pool.acquire(), "select n from t"), "160");
+  EXPECT_EQ(one_value(*pool.acquire(), "select n from t"), "160");
 }
 
 GO_TEST(postgres, a_listener_is_a_channel_of_notifications) {
   SKIP_WITHOUT_POSTGRES();
-  postgres::connection c = connect();
+  postgres::connection c = connect_to_postgres();
   const std::string odd = "Odd\"; name";
-  postgres::listener l(connect(), {.channels = {"jobs", odd}});
+  postgres::listener l(connect_to_postgres(), {.channels = {"jobs", odd}});
   c.execute("notify jobs, 'one'");
   c.execute("select pg_notify($1, $2)", {odd, ""});
   const auto first = l.notifications().receive();
   EXPECT_EQ(first->channel + " " + first->payload, "jobs one");
-  EXPECT_EQ(std::to_string(first->sender), one(c, "select pg_backend_pid()"));
+  EXPECT_EQ(std::to_string(first->sender), one_value(c, "select pg_backend_pid()"));
   EXPECT_EQ(l.notifications().receive()->channel, odd);
   l.close();
   EXPECT_FALSE(l.notifications().receive());
   EXPECT_FALSE(l.error());
 
-  EXPECT_THROW(postgres::listener(connect(), {}), std::invalid_argument);
-  EXPECT_THROW(postgres::listener(connect(), {.channels = {""}}), postgres::server_error);
+  EXPECT_THROW(postgres::listener(connect_to_postgres(), {}), std::invalid_argument);
+  EXPECT_THROW(postgres::listener(connect_to_postgres(), {.channels = {""}}),
+               postgres::server_error);
   EXPECT_THROW(postgres::listener({}, {.channels = {"jobs"}}), std::system_error);
 }
 
 GO_TEST(postgres, a_listener_waits_while_its_channel_is_full_and_loses_nothing) {
   SKIP_WITHOUT_POSTGRES();
-  postgres::connection c = connect();
-  postgres::listener l(connect(), {.channels = {"jobs"}, .capacity = 0});
+  postgres::connection c = connect_to_postgres();
+  postgres::listener l(connect_to_postgres(), {.channels = {"jobs"}, .capacity = 0});
   const auto send = [&] {
     c.execute("select pg_notify('jobs', n::text) from generate_series(0, 999) n");
   };
@@ -184,8 +176,8 @@ GO_TEST(postgres, a_listener_waits_while_its_channel_is_full_and_loses_nothing) 
 
 GO_TEST(postgres, a_listener_ends_with_its_session_and_says_why) {
   SKIP_WITHOUT_POSTGRES();
-  postgres::connection source = connect();
-  const std::string session = one(source, "select pg_backend_pid()");
+  postgres::connection source = connect_to_postgres();
+  const std::string session = one_value(source, "select pg_backend_pid()");
   postgres::listener l(std::move(source), {.channels = {"jobs"}});
   end_session(session);
   EXPECT_FALSE(l.notifications().receive());
@@ -197,12 +189,12 @@ GO_TEST(postgres, a_listener_ends_with_its_session_and_says_why) {
 
 GO_TEST(postgres, the_end_of_the_server_ends_every_wait) {
   SKIP_WITHOUT_POSTGRES();
-  connect();  // what libpq opens once is open now
+  connect_to_postgres();  // what libpq opens once is open now
   const int descriptors =
       sley_test::open_descriptors();  // or one more: the runtime looks into /proc
   {
     struct waiter {
-      postgres::connection c = connect();
+      postgres::connection c = connect_to_postgres();
       std::error_code error;
     };
     std::vector<waiter> waiters(100);
@@ -224,5 +216,5 @@ GO_TEST(postgres, the_end_of_the_server_ends_every_wait) {
   the_postgres_server.start();
   EXPECT_TRUE(sley_test::eventually([&] { return sley_test::open_descriptors() <= descriptors; }))
       << sley_test::open_descriptors() << " instead of " << descriptors;
-  EXPECT_TRUE(connect().is_open());
+  EXPECT_TRUE(connect_to_postgres().is_open());
 }

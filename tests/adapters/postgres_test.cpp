@@ -19,24 +19,15 @@ using postgres::rows;
 using postgres::text;
 using sley::context;
 using sley::context_errc;
+using sley_test::connect_to_postgres;
 using sley_test::go_until_parked;
+using sley_test::one_value;
+using sley_test::postgres_options;
 using sley_test::the_postgres_server;
 using namespace std::chrono_literals;
 using namespace std::string_view_literals;
 
 namespace {
-
-// No test waits for the limits.
-postgres::connect_options server_options() {
-  return {.conninfo = the_postgres_server.conninfo(), .cancel_limit = 100s, .check_limit = 100s};
-}
-
-postgres::connection connect() { return postgres::connection::connect(server_options()); }
-
-// The first value of a statement's result.
-std::string one(postgres::connection& c, std::string_view sql, postgres::parameters values = {}) {
-  return std::string(text(*c.execute(sql, values), 0, 0).value_or("NULL"));
-}
 
 std::string sqlstate_of(postgres::connection& c, std::string_view sql) {
   try {
@@ -78,7 +69,7 @@ std::error_code error_of_canceled(F f) {
 
 GO_TEST(postgres, a_result_has_texts_and_nulls) {
   SKIP_WITHOUT_POSTGRES();
-  postgres::connection c = connect();
+  postgres::connection c = connect_to_postgres();
   const postgres::result r =
       c.execute("select n, nullif(n * 10, 20) as tens from generate_series(1, 3) n");
   EXPECT_EQ(PQresultStatus(r.get()), PGRES_TUPLES_OK);
@@ -93,25 +84,25 @@ GO_TEST(postgres, a_result_has_texts_and_nulls) {
 
 GO_TEST(postgres, parameters_are_texts_of_any_length_and_null) {
   SKIP_WITHOUT_POSTGRES();
-  postgres::connection c = connect();
+  postgres::connection c = connect_to_postgres();
   for (const std::string& value :
        {std::string(), std::string("'; drop table a; -- \r\n\\ ü"), std::string(3'000'000, 'x')}) {
-    EXPECT_TRUE(one(c, "select $1::text", {value}) == value) << value.size() << " bytes";
+    EXPECT_TRUE(one_value(c, "select $1::text", {value}) == value) << value.size() << " bytes";
   }
-  EXPECT_EQ(one(c, "select $1::text", {std::nullopt}), "NULL");
-  EXPECT_EQ(one(c, "select $1::int + $2::int", {"40", "2"}), "42");
+  EXPECT_EQ(one_value(c, "select $1::text", {std::nullopt}), "NULL");
+  EXPECT_EQ(one_value(c, "select $1::int + $2::int", {"40", "2"}), "42");
   const std::string middle = "a-b-c";
-  EXPECT_EQ(one(c, "select $1::text", {std::string_view(middle).substr(2, 1)}), "b");
+  EXPECT_EQ(one_value(c, "select $1::text", {std::string_view(middle).substr(2, 1)}), "b");
   EXPECT_THROW(c.execute("select $1", {"a\0b"sv}), std::invalid_argument);
   EXPECT_THROW(c.execute("select 1\0"sv), std::invalid_argument);
   const std::vector<std::optional<std::string_view>> many(70'000);
   EXPECT_THROW(c.execute("select 1", postgres::parameters(many)), std::invalid_argument);
-  EXPECT_EQ(one(c, "select 1"), "1");
+  EXPECT_EQ(one_value(c, "select 1"), "1");
 }
 
 GO_TEST(postgres, a_server_error_says_what_the_server_said_and_the_connection_goes_on) {
   SKIP_WITHOUT_POSTGRES();
-  postgres::connection c = connect();
+  postgres::connection c = connect_to_postgres();
   try {
     c.execute("select $1::text from no_such where name = 'literal'", {"secret"});
     ADD_FAILURE() << "there is no such table";
@@ -126,18 +117,18 @@ GO_TEST(postgres, a_server_error_says_what_the_server_said_and_the_connection_go
   EXPECT_FALSE(error);
   EXPECT_EQ(PQresultStatus(r.get()), PGRES_FATAL_ERROR);
   EXPECT_EQ(sqlstate_of(c, "select 1; select 2"), "42601");  // execute() takes one statement
-  EXPECT_EQ(one(c, "select 1"), "1");
+  EXPECT_EQ(one_value(c, "select 1"), "1");
 }
 
 GO_TEST(postgres, a_script_has_a_result_for_each_statement_and_ends_with_the_first_that_fails) {
   SKIP_WITHOUT_POSTGRES();
-  postgres::connection c = connect();
+  postgres::connection c = connect_to_postgres();
   auto results = c.execute_script("create temp table t (n int); insert into t values (7); table t");
   ASSERT_EQ(results.size(), 3u);
   EXPECT_EQ(text(*results[2], 0, 0), "7");
   EXPECT_THROW(c.execute_script("insert into t values (8); select 1 / 0; table t"),
                postgres::server_error);
-  EXPECT_EQ(one(c, "select count(*) from t"), "1");
+  EXPECT_EQ(one_value(c, "select count(*) from t"), "1");
   std::error_code error;
   results = c.execute_script("table t; select 1 / 0; table t", {}, error);
   EXPECT_FALSE(error);
@@ -147,7 +138,7 @@ GO_TEST(postgres, a_script_has_a_result_for_each_statement_and_ends_with_the_fir
 
 GO_TEST(postgres, a_pipeline_brings_all_results_in_order_and_an_error_aborts_the_rest) {
   SKIP_WITHOUT_POSTGRES();
-  postgres::connection c = connect();
+  postgres::connection c = connect_to_postgres();
   c.execute("create temp table t (n int)");
   postgres::pipeline p;
   p.add("insert into t values ($1) returning n", {"1"}).add("select 1 / 0").add("table t");
@@ -160,7 +151,7 @@ GO_TEST(postgres, a_pipeline_brings_all_results_in_order_and_an_error_aborts_the
     EXPECT_EQ(PQresultStatus(results[1].get()), PGRES_FATAL_ERROR);
     EXPECT_EQ(PQresultStatus(results[2].get()), PGRES_PIPELINE_ABORTED);
   }
-  EXPECT_EQ(one(c, "select count(*) from t"), "0");  // they are one transaction
+  EXPECT_EQ(one_value(c, "select count(*) from t"), "0");  // they are one transaction
   p.clear();
   EXPECT_TRUE(c.run(p).empty());
   EXPECT_TRUE(c.is_open());
@@ -168,7 +159,7 @@ GO_TEST(postgres, a_pipeline_brings_all_results_in_order_and_an_error_aborts_the
 
 GO_TEST(postgres, a_pipeline_of_any_size_is_written_while_its_results_are_read) {
   SKIP_WITHOUT_POSTGRES();
-  postgres::connection c = connect();
+  postgres::connection c = connect_to_postgres();
   const std::string padding(10'000, 'p');
   postgres::pipeline p;
   for (int i = 0; i < 1000; ++i) p.add("select $1", {std::to_string(i) + padding});
@@ -181,18 +172,19 @@ GO_TEST(postgres, a_pipeline_of_any_size_is_written_while_its_results_are_read) 
 
 GO_TEST(postgres, a_context_cancels_the_statement_at_the_server_and_the_connection_goes_on) {
   SKIP_WITHOUT_POSTGRES();
-  postgres::connection c = connect();
-  const std::string session = one(c, "select pg_backend_pid()");
+  postgres::connection c = connect_to_postgres();
+  const std::string session = one_value(c, "select pg_backend_pid()");
   const auto sleep = [&](const context& ctx) { c.execute("select pg_sleep(3600)", {}, ctx); };
   for (int i = 0; i < 5; ++i) EXPECT_EQ(error_of_canceled(sleep), context_errc::canceled);
-  postgres::connection other = connect();
-  EXPECT_EQ(one(other, "select state from pg_stat_activity where pid = $1", {session}), "idle");
-  EXPECT_EQ(one(c, "select pg_backend_pid()"), session);
+  postgres::connection other = connect_to_postgres();
+  EXPECT_EQ(one_value(other, "select state from pg_stat_activity where pid = $1", {session}),
+            "idle");
+  EXPECT_EQ(one_value(c, "select pg_backend_pid()"), session);
 }
 
 GO_TEST(postgres, a_context_cancels_a_pipeline_and_a_script) {
   SKIP_WITHOUT_POSTGRES();
-  postgres::connection c = connect();
+  postgres::connection c = connect_to_postgres();
   c.execute("create temp table t (n int)");
   postgres::pipeline p;
   p.add("insert into t values (1)").add("select pg_sleep(3600)").add("insert into t values (2)");
@@ -201,12 +193,12 @@ GO_TEST(postgres, a_context_cancels_a_pipeline_and_a_script) {
     c.execute_script("insert into t values (3); select pg_sleep(3600)", ctx);
   };
   EXPECT_EQ(error_of_canceled(script), context_errc::canceled);
-  EXPECT_EQ(one(c, "select count(*) from t"), "0");
+  EXPECT_EQ(one_value(c, "select count(*) from t"), "0");
 }
 
 GO_TEST(postgres, a_context_that_ends_at_any_moment_leaves_the_connection_in_step) {
   SKIP_WITHOUT_POSTGRES();
-  postgres::connection c = connect();
+  postgres::connection c = connect_to_postgres();
   sley_test::random_source random;
   for (int i = 0; i < sley_test::rounds(200); ++i) {
     const std::string value = std::to_string(i);
@@ -229,21 +221,21 @@ GO_TEST(postgres, a_context_that_ends_at_any_moment_leaves_the_connection_in_ste
 
 GO_TEST(postgres, a_context_that_has_ended_sends_nothing) {
   SKIP_WITHOUT_POSTGRES();
-  postgres::connection c = connect();
+  postgres::connection c = connect_to_postgres();
   c.execute("create temp table t (n int)");
   const auto [ctx, cancel] = sley::with_cancel(context::background());
   cancel();
   std::error_code error;
   c.execute("insert into t values (1)", {}, ctx, error);
   EXPECT_EQ(error, context_errc::canceled);
-  EXPECT_EQ(one(c, "select count(*) from t"), "0");
-  EXPECT_EQ(error_of([&] { postgres::connection::connect(server_options(), ctx); }),
+  EXPECT_EQ(one_value(c, "select count(*) from t"), "0");
+  EXPECT_EQ(error_of([&] { postgres::connection::connect(postgres_options(), ctx); }),
             context_errc::canceled);
 }
 
 GO_TEST(postgres, a_connection_breaks_if_the_server_does_not_cancel_within_the_limit) {
   SKIP_WITHOUT_POSTGRES();
-  postgres::connect_options options = server_options();
+  postgres::connect_options options = postgres_options();
   options.cancel_limit = 0s;
   postgres::connection c = postgres::connection::connect(options);
   const auto sleep = [&](const context& ctx) { c.execute("select pg_sleep(3600)", {}, ctx); };
@@ -256,7 +248,7 @@ GO_TEST(postgres, a_connection_breaks_if_the_server_does_not_cancel_within_the_l
 
 GO_TEST(postgres, two_goroutines_at_the_same_time_are_found) {
   SKIP_WITHOUT_POSTGRES();
-  postgres::connection c = connect();
+  postgres::connection c = connect_to_postgres();
   const auto [ctx, cancel] = sley::with_cancel(context::background());
   sley::wait_group waiting;
   waiting.add(1);
@@ -269,13 +261,13 @@ GO_TEST(postgres, two_goroutines_at_the_same_time_are_found) {
   EXPECT_THROW(c.execute("select 1"), std::logic_error);
   cancel();
   waiting.wait();
-  EXPECT_EQ(one(c, "select 1"), "1");
+  EXPECT_EQ(one_value(c, "select 1"), "1");
 }
 
 GO_TEST(postgres, a_copy_is_refused_and_breaks_the_connection) {
   SKIP_WITHOUT_POSTGRES();
   for (const char* copy : {"copy (select 1) to stdout", "copy pg_temp.t from stdin"}) {
-    postgres::connection c = connect();
+    postgres::connection c = connect_to_postgres();
     c.execute("create temp table t (n int)");
     EXPECT_EQ(error_of([&] { c.execute(copy); }), std::errc::operation_not_supported);
     EXPECT_FALSE(c.is_open());
@@ -284,11 +276,11 @@ GO_TEST(postgres, a_copy_is_refused_and_breaks_the_connection) {
 
 GO_TEST(postgres, connecting_goes_on_to_the_next_host_and_says_why_it_has_failed) {
   SKIP_WITHOUT_POSTGRES();
-  postgres::connect_options options = server_options();
+  postgres::connect_options options = postgres_options();
   options.conninfo +=
       " host=/no/such/folder,127.0.0.1," + the_postgres_server.folder() + " port=5432,1,5432";
   postgres::connection c = postgres::connection::connect(options);
-  EXPECT_EQ(one(c, "select 1"), "1");
+  EXPECT_EQ(one_value(c, "select 1"), "1");
 
   options.conninfo = the_postgres_server.conninfo() + " dbname=none";
   try {

@@ -4,10 +4,10 @@
 #include <sley/chan.hpp>
 #include <sley/context.hpp>
 #include <sley/detail/c_text.hpp>
+#include <sley/detail/feed.hpp>
 #include <sley/detail/postgres_session.hpp>
 #include <sley/mutex.hpp>
 #include <sley/postgres.hpp>
-#include <sley/wait_group.hpp>
 
 #include <libpq-fe.h>
 
@@ -17,7 +17,6 @@
 #include <exception>
 #include <memory>
 #include <mutex>
-#include <new>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -227,34 +226,20 @@ inline void transaction::commit(const context& ctx) {
 namespace detail {
 
 // The listener's goroutine, and what it shares with its owner.
-struct feed {
+struct feed : sley::detail::feed_of<notification> {
   explicit feed(std::unique_ptr<session> from, std::size_t capacity)
-      : source(std::move(from)), notifications(capacity) {}
+      : feed_of(capacity), source(std::move(from)) {
+    start([this](std::error_code& why) { pass_on(why); }, [this] { source->close(); });
+  }
 
-  void pass_on() noexcept {
-    std::error_code why;
-    try {
-      while (!why) {
-        const owned<PGnotify> n = source->next_notification(life.first, why);
-        if (n) notifications.send({n->relname, n->extra, n->be_pid}, life.first, why);
-      }
-    } catch (const std::bad_alloc&) {
-      why = make_error_code(std::errc::not_enough_memory);
+  void pass_on(std::error_code& why) {
+    while (!why) {
+      const owned<PGnotify> n = source->next_notification(life(), why);
+      if (n) send({n->relname, n->extra, n->be_pid}, why);
     }
-    source->close();
-    {
-      const std::lock_guard guard(lock);
-      if (!life.first.error()) error = why;
-    }
-    notifications.close();
   }
 
   const std::unique_ptr<session> source;
-  const chan<notification> notifications;
-  const std::pair<context, cancel_function> life = with_cancel(context::background());
-  wait_group reading;
-  mutable mutex lock;
-  std::error_code error;  // [lock: lock]
 };
 
 // LISTEN to all of them.
@@ -275,7 +260,6 @@ inline listener::listener(connection source, const listen_options& what, const c
   if (!source.is_open()) throw source.failure(make_error_code(std::errc::not_connected), "listen");
   source.execute_script(detail::listen_to(source.native_handle(), what.channels), ctx);
   feed_ = std::make_unique<detail::feed>(std::move(source.session_), what.capacity);
-  feed_->reading.go([f = feed_.get()] { f->pass_on(); });
 }
 
 inline listener::listener(listener&&) noexcept = default;
@@ -287,19 +271,15 @@ inline listener& listener::operator=(listener&& other) noexcept {
 inline listener::~listener() { close(); }
 
 inline recv_chan<notification> listener::notifications() const noexcept {
-  return feed_ ? recv_chan<notification>(feed_->notifications) : recv_chan<notification>();
+  return feed_ ? recv_chan<notification>(feed_->messages()) : recv_chan<notification>();
 }
 
 inline std::error_code listener::error() const {
-  if (!feed_) return {};
-  const std::lock_guard guard(feed_->lock);
-  return feed_->error;
+  return feed_ ? feed_->error() : std::error_code();
 }
 
 inline void listener::close() noexcept {
-  if (!feed_) return;
-  feed_->life.second();
-  feed_->reading.wait();
+  if (feed_) feed_->close();
 }
 
 }  // namespace sley::postgres

@@ -4,11 +4,11 @@
 #include <sley/chan.hpp>
 #include <sley/context.hpp>
 #include <sley/detail/c_text.hpp>
+#include <sley/detail/feed.hpp>
 #include <sley/detail/redis_session.hpp>
 #include <sley/mutex.hpp>
 #include <sley/net.hpp>
 #include <sley/redis.hpp>
-#include <sley/wait_group.hpp>
 
 #include <hiredis/hiredis.h>
 
@@ -16,7 +16,6 @@
 #include <cstddef>
 #include <memory>
 #include <mutex>
-#include <new>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -123,9 +122,9 @@ inline pool_options<connection> pooled(connect_options server, pool_options<conn
 namespace detail {
 
 // The subscription's goroutine, and what it shares with its owner.
-struct feed {
+struct feed : sley::detail::feed_of<message> {
   explicit feed(std::unique_ptr<session> from, std::size_t capacity)
-      : source(std::move(from)), messages(capacity) {}
+      : feed_of(capacity), source(std::move(from)) {}
 
   // Until all is confirmed. Messages may come in between.
   void confirm(std::size_t subscriptions, const context& ctx) {
@@ -142,27 +141,18 @@ struct feed {
     }
   }
 
-  void pass_on() noexcept {
-    std::error_code why;
-    try {
-      for (message& m : early) send(m, why);
-      while (!why) {
-        const reply r = source->read(life.first, why);
-        std::optional<message> m = r ? message_of(*r) : std::nullopt;
-        if (m) send(*m, why);
-      }
-    } catch (const std::bad_alloc&) {
-      why = make_error_code(std::errc::not_enough_memory);
-    }
-    source->abort();
-    {
-      const std::lock_guard guard(lock);
-      if (!life.first.error()) error = why;
-    }
-    messages.close();
+  void begin() {
+    start([this](std::error_code& why) { pass_on(why); }, [this] { source->abort(); });
   }
-  void send(message& m, std::error_code& why) {
-    if (!why) messages.send(std::move(m), life.first, why);
+  void pass_on(std::error_code& why) {
+    for (message& m : early) {
+      if (!why) send(std::move(m), why);
+    }
+    while (!why) {
+      const reply r = source->read(life(), why);
+      std::optional<message> m = r ? message_of(*r) : std::nullopt;
+      if (m && !why) send(std::move(*m), why);
+    }
   }
 
   // None for what is no message, as a confirmation.
@@ -176,12 +166,7 @@ struct feed {
   }
 
   const std::unique_ptr<session> source;
-  const chan<message> messages;
-  const std::pair<context, cancel_function> life = with_cancel(context::background());
   std::vector<message> early;  // [owner] of the constructor, then of the goroutine
-  wait_group reading;
-  mutable mutex lock;
-  std::error_code error;  // [lock: lock]
 };
 
 // Appends the command with these arguments, and returns their number; nothing if there are none.
@@ -208,7 +193,7 @@ inline subscription::subscription(connection source, const subscribe_options& wh
   if (error) throw std::system_error(error, "sley: redis: SUBSCRIBE");
   feed_ = std::make_unique<detail::feed>(std::move(source.session_), what.capacity);
   feed_->confirm(subscriptions, ctx);
-  feed_->reading.go([f = feed_.get()] { f->pass_on(); });
+  feed_->begin();
 }
 
 inline subscription::subscription(subscription&&) noexcept = default;
@@ -220,19 +205,15 @@ inline subscription& subscription::operator=(subscription&& other) noexcept {
 inline subscription::~subscription() { close(); }
 
 inline recv_chan<message> subscription::messages() const noexcept {
-  return feed_ ? recv_chan<message>(feed_->messages) : recv_chan<message>();
+  return feed_ ? recv_chan<message>(feed_->messages()) : recv_chan<message>();
 }
 
 inline std::error_code subscription::error() const {
-  if (!feed_) return {};
-  const std::lock_guard guard(feed_->lock);
-  return feed_->error;
+  return feed_ ? feed_->error() : std::error_code();
 }
 
 inline void subscription::close() noexcept {
-  if (!feed_) return;
-  feed_->life.second();
-  feed_->reading.wait();
+  if (feed_) feed_->close();
 }
 
 }  // namespace sley::redis
