@@ -6,16 +6,17 @@
 #   SLEY_CPU_FLAGS         of the library's C++ code
 
 set(SLEY_CPU_X86_64 "x86_64|AMD64|amd64")
+set(SLEY_CPU_AARCH64 "aarch64|arm64")
 
 set(SLEY_CPU "")
-foreach(cpu IN ITEMS X86_64)
+foreach(cpu IN ITEMS X86_64 AARCH64)
   if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(${SLEY_CPU_${cpu}})$")
     string(TOLOWER "${cpu}" SLEY_CPU)
   endif()
 endforeach()
 if(NOT CMAKE_SYSTEM_NAME STREQUAL "Linux" OR NOT SLEY_CPU)
   message(FATAL_ERROR
-    "sley runs on Linux on x86-64; this is ${CMAKE_SYSTEM_NAME} on ${CMAKE_SYSTEM_PROCESSOR}")
+    "sley runs on Linux on x86-64 and aarch64, not on ${CMAKE_SYSTEM_NAME} on ${CMAKE_SYSTEM_PROCESSOR}")
 endif()
 
 set(SLEY_SOURCE_FOLDERS

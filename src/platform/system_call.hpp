@@ -100,8 +100,9 @@ namespace kernel {
 }
 [[gnu::always_inline]] inline int epoll_wait(int fd, epoll_event* events, int most,
                                              int timeout_ms) noexcept {
-  if constexpr (sanitizer_sees_calls) return ::epoll_wait(fd, events, most, timeout_ms);
-  return static_cast<int>(system_call(SYS_epoll_wait, fd, events, most, timeout_ms));
+  if constexpr (sanitizer_sees_calls) return ::epoll_pwait(fd, events, most, timeout_ms, nullptr);
+  // Not every CPU has SYS_epoll_wait. Without a mask, its size does not matter.
+  return static_cast<int>(system_call(SYS_epoll_pwait, fd, events, most, timeout_ms, nullptr, 0));
 }
 
 }  // namespace kernel

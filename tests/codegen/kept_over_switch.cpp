@@ -38,3 +38,28 @@ using vector = double __attribute__((vector_size(16)));
                                   unsigned short* out) {
   keep<8>(from, to, in, out);
 }
+
+#ifdef __ARM_FEATURE_SVE
+namespace {
+
+// No array holds values of a size that the CPU chooses.
+template <int N, class... Predicates>
+[[gnu::always_inline]] inline void keep_more(context& from, const context& to, const void* in,
+                                             void* out, Predicates... kept) {
+  if constexpr (N == 0) {
+    sley::platform::switch_context(from, to);
+    (..., [out](auto p) { asm volatile("str\t%0, [%1]" : : "Upa"(p), "r"(out) : "memory"); }(kept));
+  } else {
+    __SVBool_t p;
+    asm volatile("ldr\t%0, [%1]" : "=Upa"(p) : "r"(in));
+    keep_more<N - 1>(from, to, in, out, kept..., p);
+  }
+}
+
+}  // namespace
+
+[[gnu::noinline]] void keep_predicates(context& from, const context& to, const void* in,
+                                       void* out) {
+  keep_more<16>(from, to, in, out);
+}
+#endif

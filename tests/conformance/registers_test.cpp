@@ -4,6 +4,7 @@
 #include "support/harness.hpp"
 #include "support/preempt.hpp"
 #include "support/threads.hpp"
+#include "support/test_cpu.hpp"
 
 #include <array>
 #include <atomic>
@@ -15,10 +16,17 @@
 #include <iterator>
 #include <thread>
 
+using sley_test::all_control_words;
 using sley_test::compute_for;
+using sley_test::control_words;
+using sley_test::default_control_words;
 using sley_test::preempt;
 using sley_test::preempt_in_the_middle_of;
+using sley_test::present_control_words;
 using sley_test::processors;
+using sley_test::register_image;
+using sley_test::register_kind;
+using sley_test::set_control_words;
 using sley_test::xorshift;
 using namespace std::chrono_literals;
 
@@ -56,62 +64,25 @@ GO_TEST(preemption, of_arithmetic_changes_no_result) {
   expect_checksum_is_undisturbed<long double>();
 }
 
-#ifdef __x86_64__
-namespace {
-
-constexpr std::size_t words_each = 8;  // room for the widest register
-using image = std::array<std::uint64_t, 32 * words_each>;
-
-// A function that loads registers, leaves them alone for some 100,000 cycles, and stores them.
-// clang-format off
-#define SLEY_HOLD(name, move, kind, numbers, and_then)                                        \
-  void name(const image& from, image& to) {                                                   \
-    asm volatile(                                                                             \
-        ".irp r," numbers "\n\t" move " 64*\\r(%[from]), %%" kind "\\r\n\t.endr\n\t"          \
-        "movl $100000, %%ecx\n1:\tdecl %%ecx\n\tjnz 1b\n\t"                                   \
-        ".irp r," numbers "\n\t" move " %%" kind "\\r, 64*\\r(%[to])\n\t.endr\n\t" and_then   \
-        : : [from] "r"(from.data()), [to] "r"(to.data())                                      \
-        : "rcx", "cc", "memory", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6",      \
-          "xmm7", "xmm8", "xmm9", "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15");      \
-  }
-// clang-format on
-#define SLEY_FIRST_16 "0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15"
-#define SLEY_ALL_32 SLEY_FIRST_16 ",16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31"
-
-SLEY_HOLD(hold_sse, "movups", "xmm", SLEY_FIRST_16, "")
-SLEY_HOLD(hold_avx, "vmovups", "ymm", SLEY_FIRST_16, "vzeroupper")
-SLEY_HOLD(hold_avx512, "vmovups", "zmm", SLEY_ALL_32, "vzeroupper")
-SLEY_HOLD(hold_masks, "kmovw", "k", "1,2,3,4,5,6,7", "")
-
-struct register_kind {
-  bool present;
-  std::size_t first, last, bytes;
-  void (*hold)(const image& from, image& to);
-};
-
-}  // namespace
-
 GO_TEST(preemption, leaves_all_vector_registers_alone) {
-  const bool avx512 = __builtin_cpu_supports("avx512f") != 0;
-  const register_kind kinds[] = {{true, 0, 15, 16, hold_sse},
-                                 {__builtin_cpu_supports("avx") != 0, 0, 15, 32, hold_avx},
-                                 {avx512, 0, 31, 64, hold_avx512},
-                                 {avx512, 1, 7, 2, hold_masks}};
+  const auto kinds = sley_test::register_kinds();
   const processors one(1);
-  preempt(8, 64, [&kinds](const std::atomic<bool>& stop, int self) {
-    const register_kind& kind = kinds[self / 2];
+  preempt(2 * static_cast<int>(kinds.size()), 64, [&](const std::atomic<bool>& stop, int self) {
+    const register_kind& kind = kinds[static_cast<std::size_t>(self / 2)];
     sley_test::random_source random(static_cast<std::uint64_t>(self));
-    image from, to;
-    while (kind.present && !stop) {
+    register_image from, to;
+    while (kind.is_present && !stop) {
       for (auto& word : from) word = random();
       kind.hold(from, to);
+      const auto* in = reinterpret_cast<const std::byte*>(from.data());
+      const auto* out = reinterpret_cast<const std::byte*>(to.data());
       for (std::size_t r = kind.first; r <= kind.last; ++r) {
-        EXPECT_EQ(std::memcmp(&from[r * words_each], &to[r * words_each], kind.bytes), 0) << r;
+        const std::size_t at = r * kind.distance;
+        EXPECT_EQ(std::memcmp(in + at, out + at, kind.bytes), 0) << r;
       }
     }
   });
 }
-#endif
 
 namespace {
 
@@ -137,36 +108,9 @@ GO_TEST(preemption, leaves_each_goroutine_its_rounding) {
   });
 }
 
-#ifdef __x86_64__
 namespace {
 
-struct control_words {
-  std::uint32_t mxcsr;
-  std::uint16_t x87;
-  bool operator==(const control_words&) const = default;
-};
-
-void set(control_words w) { asm volatile("ldmxcsr %0\n\tfldcw %1" : : "m"(w.mxcsr), "m"(w.x87)); }
-
-// Without the exception flags, which are not control.
-control_words now() {
-  control_words w;
-  asm volatile("stmxcsr %0\n\tfnstcw %1" : "=m"(w.mxcsr), "=m"(w.x87));
-  w.mxcsr &= ~0x3fU;
-  return w;
-}
-
-constexpr control_words at_the_start = {0x1f80, 0x037f};
-constexpr control_words kinds[] = {
-    at_the_start,     {0x3f80, 0x037f},  // MXCSR alone: round down
-    {0x9fc0, 0x037f},                    // flush to zero, denormals are zero
-    {0x1d80, 0x037f},                    // a division by zero traps
-    {0x1f80, 0x007f},                    // x87 alone: single precision
-    {0x1f80, 0x0b7f},                    // round up
-    {0x1d80, 0x037b},                    // both: a division by zero traps
-    {0x7f80, 0x0f7f},                    // round to zero
-};
-constexpr int kind_count = std::size(kinds);
+constexpr int kind_count = std::size(all_control_words);
 
 void wait_somehow(int round, sley::mutex& m) {
   switch (round % 3) {
@@ -186,17 +130,17 @@ void expect_waits_keep_control_words(int procs) {
     sley::chan<int> c;
     for (int side = 0; side < 2; ++side) {
       all.go([&, pair, side, c] {
-        const control_words own = kinds[(pair + side) % kind_count];
-        if (now() != at_the_start) ++wrong_at_the_start;
-        set(own);
+        const control_words own = all_control_words[(pair + side) % kind_count];
+        if (present_control_words() != default_control_words) ++wrong_at_the_start;
+        set_control_words(own);
         for (int round = 0; round < sley_test::rounds(300); ++round) {
           side == 0 ? c.send(round) : void(c.receive());
-          if (now() != own) ++wrong;
+          if (present_control_words() != own) ++wrong;
           wait_somehow(round + pair, m);
-          if (now() != own) ++wrong;
+          if (present_control_words() != own) ++wrong;
           all.go([&, own] {
-            if (now() != at_the_start) ++wrong_at_the_start;
-            set(own);
+            if (present_control_words() != default_control_words) ++wrong_at_the_start;
+            set_control_words(own);
           });
         }
       });
@@ -205,7 +149,7 @@ void expect_waits_keep_control_words(int procs) {
   all.wait();
   EXPECT_EQ(wrong, 0);
   EXPECT_EQ(wrong_at_the_start, 0);
-  EXPECT_EQ(now(), at_the_start);
+  EXPECT_EQ(present_control_words(), default_control_words);
 }
 
 }  // namespace
@@ -217,12 +161,11 @@ GO_TEST(waits, leave_each_goroutine_its_control_words) {
 GO_TEST(preemption, leaves_each_goroutine_its_control_words) {
   const processors one(1);
   preempt(kind_count, 64, [](const std::atomic<bool>& stop, int self) {
-    set(kinds[self]);
+    set_control_words(all_control_words[self]);
     while (!stop) {
       compute_for(50us);
-      EXPECT_EQ(now(), kinds[self]);
+      EXPECT_EQ(present_control_words(), all_control_words[self]);
     }
-    set(at_the_start);
+    set_control_words(default_control_words);
   });
 }
-#endif

@@ -92,7 +92,7 @@ GO_TEST(interrupted_calls, lose_and_repeat_nothing) {
                                {SYS_recvmsg},
                                {SYS_accept4},
                                {SYS_connect},
-                               {SYS_epoll_wait},
+                               {SYS_epoll_pwait},
                                {SYS_ppoll}},
                               &interrupt_half_of_them);
   if (!script.works()) GTEST_SKIP() << "seccomp is refused";
@@ -142,7 +142,7 @@ GO_TEST(interrupted_calls, of_a_copy_lose_and_repeat_nothing) {
 GO_TEST(interrupted_calls, that_wait_wake_no_goroutine_early) {
   if (sley_test::under_tsan) GTEST_SKIP() << "the sanitizer sleeps with all signals blocked";
   const scripted_calls script(
-      {{SYS_epoll_wait}, {SYS_ppoll}, {SYS_futex}}, [](const system_call& call) -> long {
+      {{SYS_epoll_pwait}, {SYS_ppoll}, {SYS_futex}}, [](const system_call& call) -> long {
         const bool waits = call.number != SYS_futex || (static_cast<int>(call.arguments[1]) &
                                                         FUTEX_CMD_MASK) == FUTEX_WAIT_BITSET;
         return waits && heads() ? -EINTR : call.pass_on();

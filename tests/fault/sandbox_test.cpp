@@ -163,7 +163,7 @@ TEST(sandbox, without_waits_by_pidfd_the_end_of_a_process_is_an_error) {
 CHILD_MAIN(starts_processes_without_clone) {
   return sley::run([] {
     sley_test::use_everything();  // the threads are there
-    if (!sley_test::refuse({{SYS_clone, EAGAIN}, {SYS_clone3, EAGAIN}, {SYS_vfork, EAGAIN}})) {
+    if (!sley_test::refuse({{SYS_clone, EAGAIN}, {SYS_clone3, EAGAIN}})) {
       return skipped;
     }
     std::error_code error;

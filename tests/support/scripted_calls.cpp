@@ -15,27 +15,9 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-// long sley_test_pass_on(const system_call*): the one place from which the filters let calls pass.
-asm(R"(
-    .text
-    .globl sley_test_pass_on
-    .type sley_test_pass_on, @function
-sley_test_pass_on:
-    mov %rdi, %r11
-    mov (%r11), %rax
-    mov 8(%r11), %rdi
-    mov 16(%r11), %rsi
-    mov 24(%r11), %rdx
-    mov 32(%r11), %r10
-    mov 40(%r11), %r8
-    mov 48(%r11), %r9
-    syscall
-    .globl sley_test_passed_on
-sley_test_passed_on:
-    ret
-    .size sley_test_pass_on, . - sley_test_pass_on
-)");
+#include "support/test_cpu.hpp"
 
+// The CPU's pass_on.S: the one place from which the filters let calls pass.
 extern "C" long sley_test_pass_on(const sley_test::system_call* call);
 extern "C" const char sley_test_passed_on[];
 
@@ -68,13 +50,9 @@ long answer(const system_call& call) {
   return s != nullptr && s->is_about(call) ? s->how(call) : call.pass_on();
 }
 
-void handle(int, siginfo_t*, void* context) {
-  auto& registers = static_cast<ucontext_t*>(context)->uc_mcontext.gregs;
-  const auto argument = [&](int which) { return static_cast<unsigned long>(registers[which]); };
-  const system_call call = {registers[REG_RAX],
-                            {argument(REG_RDI), argument(REG_RSI), argument(REG_RDX),
-                             argument(REG_R10), argument(REG_R8), argument(REG_R9)}};
-  registers[REG_RAX] = answer(call);
+void handle(int, siginfo_t*, void* arg) {
+  auto& context = *static_cast<ucontext_t*>(arg);
+  give_result(context, answer(call_in(context)));
 }
 
 // For each: goes on behind it if it is about another call or another argument.

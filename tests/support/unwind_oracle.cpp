@@ -22,6 +22,7 @@
 namespace platform = sley::platform;
 using platform::column_count;
 using platform::column_pc;
+using platform::column_return_address;
 using platform::column_sp;
 using platform::frame_description;
 using platform::frame_registers;
@@ -30,45 +31,9 @@ using platform::own_stack;
 using platform::step_result;
 
 // Calls look(arg) from a frame whose unwind information takes all of its caller's registers from
-// `registers`, in DWARF's order: the CFA from the eighth, the return address from the last.
+// `registers`, in the order of the columns: the CFA from that of the stack pointer, the return
+// address from its own.
 extern "C" void sley_test_look_as(const std::uint64_t* registers, void (*look)(void*), void* arg);
-asm(R"(
-    .text
-    .type sley_test_look_as, @function
-sley_test_look_as:
-    .cfi_startproc
-    pushq %rbx
-    .cfi_def_cfa_offset 16
-    .cfi_offset rbx, -16
-    movq %rdi, %rbx
-    movq %rsi, %rax
-    movq %rdx, %rdi
-    .cfi_remember_state
-    .cfi_escape 0x0f, 3, 0x73, 0x38, 0x06
-    .cfi_escape 0x10, 0, 2, 0x73, 0x00
-    .cfi_escape 0x10, 1, 2, 0x73, 0x08
-    .cfi_escape 0x10, 2, 2, 0x73, 0x10
-    .cfi_escape 0x10, 3, 2, 0x73, 0x18
-    .cfi_escape 0x10, 4, 2, 0x73, 0x20
-    .cfi_escape 0x10, 5, 2, 0x73, 0x28
-    .cfi_escape 0x10, 6, 2, 0x73, 0x30
-    .cfi_escape 0x10, 8, 3, 0x73, 0xc0, 0x00
-    .cfi_escape 0x10, 9, 3, 0x73, 0xc8, 0x00
-    .cfi_escape 0x10, 10, 3, 0x73, 0xd0, 0x00
-    .cfi_escape 0x10, 11, 3, 0x73, 0xd8, 0x00
-    .cfi_escape 0x10, 12, 3, 0x73, 0xe0, 0x00
-    .cfi_escape 0x10, 13, 3, 0x73, 0xe8, 0x00
-    .cfi_escape 0x10, 14, 3, 0x73, 0xf0, 0x00
-    .cfi_escape 0x10, 15, 3, 0x73, 0xf8, 0x00
-    .cfi_escape 0x10, 16, 3, 0x73, 0x80, 0x01
-    call *%rax
-    .cfi_restore_state
-    popq %rbx
-    .cfi_def_cfa_offset 8
-    ret
-    .cfi_endproc
-    .size sley_test_look_as, . - sley_test_look_as
-)");
 
 namespace sley_test {
 
@@ -150,13 +115,19 @@ class comparison {
  public:
   // Of a frame that has called from the instruction before `return_address`.
   void at(const frame_tables& tables, std::uint64_t return_address) {
+    platform::unwind_row row;
+    const bool has_row = find_row_of(tables, return_address - 1, row);
+    // libgcc checks signatures, and crashes where there is none.
+    if (has_row && row.is_return_address_signed) return;
     registers from;
     frame_registers frame;
     for (std::size_t c = 0; c < column_count; ++c) {
-      from[c] = c == column_pc ? return_address : memory_.middle() + 4096 * c;
+      const bool is_place = c == column_pc || c == column_return_address;
+      from[c] = is_place ? return_address : memory_.middle() + 4096 * c;
       frame.set(c, from[c]);
     }
-    found theirs{.is_stack_pointer_given = is_stack_pointer_given(tables, return_address - 1)};
+    found theirs{.is_stack_pointer_given =
+                     has_row && row.columns[column_sp].is != platform::column_rule::same};
     sley_test_look_as(from.data(), &ask_libgcc, &theirs);
     const own_stack stack = memory_.stack();
     const step_result result = platform::step(tables, stack.memory(), frame);
@@ -172,11 +143,9 @@ class comparison {
   void note(std::uint64_t at) {
     if (differences++ == 0) first_difference = at;
   }
-  static bool is_stack_pointer_given(const frame_tables& tables, std::uint64_t pc) {
+  static bool find_row_of(const frame_tables& tables, std::uint64_t pc, platform::unwind_row& row) {
     frame_description d;
-    platform::unwind_row row;
-    return platform::find_description(tables, pc, d) && platform::find_row(tables, d, pc, row) &&
-           row.columns[column_sp].is != platform::column_rule::same;
+    return platform::find_description(tables, pc, d) && platform::find_row(tables, d, pc, row);
   }
   static bool agree(const found& theirs, step_result result, const frame_registers& ours) {
     if (!theirs.has_description) return result == step_result::no_description;

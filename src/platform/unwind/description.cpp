@@ -138,6 +138,7 @@ void read_augmentation(cursor& letters, cursor& data, frame_description& d) noex
     switch (letter) {
       case 'R': d.address_encoding = data.byte(); break;
       case 'S': d.is_signal_frame = true; break;
+      case 'B': break;  // which key signs return addresses
       case 'L': data.skip(1); break;
       case 'P': {
         const std::uint8_t encoding = data.byte();
@@ -169,7 +170,8 @@ bool read_common(const image& bytes, std::uint64_t from, frame_description& d) n
     if (data.has_failed() || letters.has_failed()) return false;
   }
   d.common_program = at.rest();
-  return !at.has_failed() && id == 0 && (version == 1 || version == 3) && column == column_pc;
+  return !at.has_failed() && id == 0 && (version == 1 || version == 3) &&
+         column == column_return_address;
 }
 
 bool read_description(const image& bytes, std::uint64_t from, frame_description& d) noexcept {

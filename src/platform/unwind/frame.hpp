@@ -2,7 +2,10 @@
 #pragma once
 
 // The columns of unwind tables, `column` and `column_count`: registers that a call preserves, among
-// them `column_sp` and `column_frame_pointer`, and `column_pc`, the column of the return address.
+// them `column_sp` and `column_frame_pointer`. The tables have a frame's return address in
+// `column_return_address`. The frame's own place is in `column_pc`, which may be the same column.
+// If `signs_return_addresses`, a return address may hold a signature, as the tables say, and
+// without_signature() takes it out.
 #include "cpu/columns.hpp"
 
 #include <cstddef>
@@ -20,11 +23,11 @@ class frame_registers {
   std::uint64_t get(column c) const noexcept { return values_[c]; }
   void set(std::size_t column, std::uint64_t value) noexcept {
     values_[column] = value;
-    known_ |= 1U << column;
+    known_ |= std::uint64_t{1} << column;
   }
   void forget(std::size_t column) noexcept {
     values_[column] = 0;
-    known_ &= ~(1U << column);
+    known_ &= ~(std::uint64_t{1} << column);
   }
 
   std::uint64_t pc() const noexcept { return get(column_pc); }
@@ -35,7 +38,7 @@ class frame_registers {
 
  private:
   std::uint64_t values_[column_count] = {};
-  std::uint32_t known_ = 0;
+  std::uint64_t known_ = 0;
 };
 
 // The memory that a stack is in: the process's own, a copy, another process's, a core's.

@@ -126,8 +126,11 @@ frame_registers registers_of(const context& saved) noexcept {
 
 bool stack_walk::next() noexcept {
   frame_tables tables;
-  return find_own_tables(frame_.pc() - (frame_.is_interrupted ? 0 : 1), tables) &&
-         step(tables, memory_, frame_) == step_result::done;
+  if (find_own_tables(frame_.pc() - (frame_.is_interrupted ? 0 : 1), tables)) {
+    const step_result result = step(tables, memory_, frame_);
+    if (result != step_result::no_description) return result == step_result::done;
+  }
+  return leave_handler(memory_, frame_);
 }
 
 std::size_t collect_frames(stack_walk walk, std::span<std::uintptr_t> frames) noexcept {

@@ -46,6 +46,10 @@ inline frame_registers registers_here() noexcept;
 // The registers of a thread that a signal has interrupted. `ucontext`: what its handler got.
 frame_registers registers_in(const void* ucontext) noexcept;
 
+// Goes from a signal handler's return, which is in no table, to the interrupted frame. False: the
+// frame is not at such a place, or the tables have it on this CPU.
+bool leave_handler(const stack_memory& memory, frame_registers& frame) noexcept;
+
 // The caller's registers of a frame whose function has not run an instruction. The frame itself if
 // they can't be read.
 frame_registers caller_at_entry(const frame_registers& frame, const stack_memory& memory) noexcept;

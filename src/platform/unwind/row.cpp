@@ -43,6 +43,7 @@ class row_builder {
     val_offset = 0x14,
     val_offset_sf = 0x15,
     val_expression = 0x16,
+    aarch64_negate_ra_state = 0x2d,
     gnu_args_size = 0x2e,
   };
 
@@ -84,6 +85,10 @@ class row_builder {
     if (code == def_cfa_sf || code == def_cfa_offset_sf) return define_cfa(at, code);
     if (code <= advance_loc4 || code == gnu_args_size) return move(at, code);
     if (code == remember_state || code == restore_state) return remember_or_restore(at, code);
+    if (signs_return_addresses && code == aarch64_negate_ra_state) {
+      row_.is_return_address_signed = !row_.is_return_address_signed;
+      return;
+    }
     define_column(at, code);
   }
 

@@ -35,6 +35,7 @@ struct column_rule {
 struct unwind_row {
   column_rule cfa;
   column_rule columns[column_count];
+  bool is_return_address_signed = false;
 };
 
 // The row that is in force at `pc`, which the description covers. False: the program is damaged, or

@@ -25,7 +25,12 @@ class caller_finder {
     for (std::size_t c = 0; c < column_count; ++c) {
       if (!apply(row.columns[c], c, caller)) return false;
     }
-    return caller.knows(column_pc) && caller.knows(column_sp);
+    if (!caller.knows(column_return_address) || !caller.knows(column_sp)) return false;
+    std::uint64_t place = caller.get(column_return_address);
+    if (row.is_return_address_signed) place = without_signature(place);
+    caller.set(column_return_address, place);
+    caller.set(column_pc, place);
+    return true;
   }
 
  private:
@@ -81,7 +86,8 @@ step_result step(const frame_tables& tables, const stack_memory& memory,
   if (!find_description(tables, pc, description)) return step_result::no_description;
   unwind_row row;
   if (!find_row(tables, description, pc, row)) return step_result::damaged;
-  if (row.columns[column_pc].is == column_rule::undefined) return step_result::outermost;
+  if (row.columns[column_return_address].is == column_rule::undefined)
+    return step_result::outermost;
   frame_registers caller;
   if (!caller_finder(tables, memory, frame).find(row, caller)) return step_result::damaged;
   caller.is_interrupted = description.is_signal_frame;

@@ -22,6 +22,9 @@ frame_registers registers_in(const void* ucontext) noexcept {
   return r;
 }
 
+// The tables of libc have it.
+bool leave_handler(const stack_memory&, frame_registers&) noexcept { return false; }
+
 // The call has left nothing but its return address, on the stack.
 frame_registers caller_at_entry(const frame_registers& frame, const stack_memory& memory) noexcept {
   const std::uint64_t at = frame.get(column_sp);

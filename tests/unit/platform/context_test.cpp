@@ -3,7 +3,6 @@
 #include "platform/context.hpp"
 
 #include <gtest/gtest.h>
-#include <immintrin.h>
 #include <unwind.h>
 
 #include <array>
@@ -12,9 +11,18 @@
 
 #include "platform/os.hpp"
 #include "platform/sanitizer.hpp"
+#include "support/test_cpu.hpp"
 
 using sley::platform::context;
 namespace platform = sley::platform;
+using sley_test::all_control_words;
+using sley_test::control_words;
+using sley_test::default_control_words;
+using sley_test::divide_by_zero;
+using sley_test::meet_pending_exceptions;
+using sley_test::present_control_words;
+using sley_test::set_control_words;
+using sley_test::trapping_control_words;
 
 namespace {
 
@@ -127,85 +135,45 @@ TEST(context, values_survive_a_switch) {
 
 #ifndef SLEY_NO_FP_CONTROL
 
-constexpr std::uint32_t round_down_mxcsr = platform::default_control.mxcsr | 0x2000;
-constexpr std::uint16_t round_down_x87 = platform::default_control.x87_control | 0x0400;
+control_words given;
+control_words seen;
 
-std::uint16_t x87_control() {
-  std::uint16_t control;
-  asm volatile("fnstcw %0" : "=m"(control));
-  return control;
-}
-void set_rounding(std::uint32_t mxcsr, std::uint16_t x87) {
-  _mm_setcsr(mxcsr);
-  asm volatile("fldcw %0" : : "m"(x87));
-}
-
-// The low bits of MXCSR are flags of what happened, not control.
-std::uint32_t mxcsr_control() { return _mm_getcsr() & ~0x3fU; }
-
-std::uint32_t seen_mxcsr = 0;
-std::uint16_t seen_x87 = 0;
-
-void looks_and_rounds_down() {
-  seen_mxcsr = mxcsr_control();
-  seen_x87 = x87_control();
-  set_rounding(round_down_mxcsr, round_down_x87);
+void looks_and_changes() {
+  seen = present_control_words();
+  set_control_words(given);
   fiber::current->give_back();
-  seen_mxcsr = mxcsr_control();
-  seen_x87 = x87_control();
+  seen = present_control_words();
 }
 
 TEST(context, floating_point_control_belongs_to_the_context) {
-  fiber f(&looks_and_rounds_down);
-  const std::uint32_t mine = mxcsr_control();
-  const std::uint16_t mine_x87 = x87_control();
-  f.resume();
-  EXPECT_EQ(mxcsr_control(), mine);
-  EXPECT_EQ(x87_control(), mine_x87);
-  f.resume();
-  EXPECT_EQ(seen_mxcsr, round_down_mxcsr);
-  EXPECT_EQ(seen_x87, round_down_x87);
-  EXPECT_EQ(mxcsr_control(), mine);
-}
-
-TEST(context, a_new_context_has_default_control_words_for_every_starter) {
-  fiber f(&looks_and_rounds_down);
-  set_rounding(round_down_mxcsr, round_down_x87);
-  f.resume();
-  EXPECT_EQ(mxcsr_control(), round_down_mxcsr);
-  EXPECT_EQ(x87_control(), round_down_x87);
-  set_rounding(platform::default_control.mxcsr, platform::default_control.x87_control);
-  EXPECT_EQ(seen_mxcsr, platform::default_control.mxcsr);
-  EXPECT_EQ(seen_x87, platform::default_control.x87_control);
-}
-
-// One word at a time, in a bit that the other does not have or has elsewhere.
-TEST(context, each_control_word_belongs_to_the_context_by_itself) {
-  constexpr std::uint32_t flush_to_zero = platform::default_control.mxcsr | 0x8000;
-  constexpr std::uint16_t single_precision = platform::default_control.x87_control & ~0x0300;
-  for (const bool is_mxcsr : {true, false}) {
-    fiber f(&looks_and_rounds_down);
-    if (is_mxcsr) {
-      _mm_setcsr(flush_to_zero);
-    } else {
-      set_rounding(platform::default_control.mxcsr, single_precision);
-    }
+  for (const control_words& words : all_control_words) {
+    given = words;
+    fiber f(&looks_and_changes);
+    const control_words mine = present_control_words();
     f.resume();
-    EXPECT_EQ(mxcsr_control(), is_mxcsr ? flush_to_zero : platform::default_control.mxcsr);
-    EXPECT_EQ(x87_control(), is_mxcsr ? platform::default_control.x87_control : single_precision);
-    set_rounding(platform::default_control.mxcsr, platform::default_control.x87_control);
-    EXPECT_EQ(seen_mxcsr, platform::default_control.mxcsr);
-    EXPECT_EQ(seen_x87, platform::default_control.x87_control);
+    EXPECT_EQ(present_control_words(), mine);
+    f.resume();
+    EXPECT_EQ(seen, words);
+    EXPECT_EQ(present_control_words(), mine);
   }
 }
 
-// As the compiler would: an x87 instruction that traps if an exception is pending and unmasked.
-void divide_by_zero() { asm volatile("fld1\n\tfldz\n\tfdivrp\n\tfstp %%st(0)\n\tfwait" : :); }
+TEST(context, a_new_context_has_default_control_words_for_every_starter) {
+  for (const control_words& words : all_control_words) {
+    fiber f(&looks_and_changes);
+    set_control_words(words);
+    f.resume();
+    const control_words after = present_control_words();
+    set_control_words(default_control_words);
+    EXPECT_EQ(after, words);
+    EXPECT_EQ(seen, default_control_words);
+  }
+}
 
 void wants_traps() {
-  set_rounding(platform::default_control.mxcsr, platform::default_control.x87_control & ~0x0004);
+  set_control_words(trapping_control_words);
   fiber::current->give_back();
-  asm volatile("fwait");
+  meet_pending_exceptions();
 }
 
 TEST(context, no_exception_flag_of_another_context_traps) {
@@ -213,14 +181,15 @@ TEST(context, no_exception_flag_of_another_context_traps) {
   f.resume();
   divide_by_zero();  // masked here; the flag stays in the status word
   f.resume();
-  EXPECT_EQ(x87_control(), platform::default_control.x87_control);
+  EXPECT_EQ(present_control_words(), default_control_words);
 }
 
 TEST(context, a_reset_gives_the_default_control_words) {
-  set_rounding(round_down_mxcsr, round_down_x87);
-  platform::reset_floating_point();
-  EXPECT_EQ(mxcsr_control(), platform::default_control.mxcsr);
-  EXPECT_EQ(x87_control(), platform::default_control.x87_control);
+  for (const control_words& words : all_control_words) {
+    set_control_words(words);
+    platform::reset_floating_point();
+    EXPECT_EQ(present_control_words(), default_control_words);
+  }
 }
 
 #endif

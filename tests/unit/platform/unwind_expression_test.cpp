@@ -24,7 +24,7 @@ bool calculate(const std::vector<std::uint8_t>& program, std::uint64_t& value) {
   const auto* bytes = reinterpret_cast<const std::byte*>(program.data());
   const platform::image image{bytes, program.size(), 0x1000};
   frame_registers registers;
-  registers.set(platform::column_sp, 0x2000);
+  registers.set(7, 0x2000);
   const stack_memory memory{&read_nothing, nullptr};
   const std::uint64_t first = 5;
   return platform::evaluate({image, registers, memory}, {0x1000, 0x1000 + program.size()}, &first,

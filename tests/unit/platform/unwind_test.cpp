@@ -23,6 +23,7 @@
 #include "platform/os.hpp"
 #include "support/conditions.hpp"
 #include "support/unwind_oracle.hpp"
+#include "support/test_cpu.hpp"
 
 namespace platform = sley::platform;
 using platform::frame_registers;
@@ -131,9 +132,9 @@ void use(volatile char* memory) { asm volatile("" : : "r"(memory) : "memory"); }
 }
 
 [[gnu::noinline]] void with_saved_registers(int depth) {
-  asm volatile("" : : : "rbx", "r12", "r13", "r14", "r15");
+  asm volatile("" : : : SLEY_TEST_SAVED_REGISTERS);
   go_deeper(depth);
-  asm volatile("" : : : "rbx", "r12", "r13", "r14", "r15");
+  asm volatile("" : : : SLEY_TEST_SAVED_REGISTERS);
 }
 
 int sorted_depth = 0;

@@ -17,5 +17,11 @@ enum column : std::uint8_t {
   column_pc = 16,  // rip
 };
 inline constexpr std::size_t column_count = 17;
+inline constexpr column column_return_address = column_pc;
+
+inline constexpr bool signs_return_addresses = false;
+inline std::uint64_t without_signature(std::uint64_t return_address) noexcept {
+  return return_address;
+}
 
 }  // namespace sley::platform

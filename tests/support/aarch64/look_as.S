@@ -1,0 +1,27 @@
+// void sley_test_look_as(const std::uint64_t* registers, void (*look)(void*), void* arg): see
+// unwind_oracle.cpp.
+    .text
+    .globl sley_test_look_as
+    .type sley_test_look_as, %function
+sley_test_look_as:
+    .cfi_startproc
+    stp x19, x30, [sp, #-16]!
+    .cfi_def_cfa_offset 16
+    .cfi_offset x19, -16
+    .cfi_offset x30, -8
+    mov x19, x0
+    mov x0, x2
+    .cfi_remember_state
+    .cfi_escape 0x0f, 4, 0x83, 0xf8, 0x01, 0x06
+    .irp x, 0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30
+    .cfi_escape 0x10, \x, 3, 0x83, ((8 * \x) & 0x7f) | 0x80, (8 * \x) >> 7
+    .endr
+    blr x1
+    .cfi_restore_state
+    ldp x19, x30, [sp], #16
+    .cfi_def_cfa_offset 0
+    ret
+    .cfi_endproc
+    .size sley_test_look_as, . - sley_test_look_as
+
+    .section .note.GNU-stack, "", %progbits
