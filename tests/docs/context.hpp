@@ -114,6 +114,12 @@ extern PGconn* connection;
 
 }  // namespace network_and_files
 
+namespace readme {
+extern sley::context ctx;
+extern std::string id;
+void print(std::string_view);
+}  // namespace readme
+
 namespace synchronisation {
 struct page {};
 page fetch(const std::string& url, const sley::context& ctx);
