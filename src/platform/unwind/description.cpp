@@ -170,8 +170,9 @@ bool read_common(const image& bytes, std::uint64_t from, frame_description& d) n
     if (data.has_failed() || letters.has_failed()) return false;
   }
   d.common_program = at.rest();
-  return !at.has_failed() && id == 0 && (version == 1 || version == 3) &&
-         column == column_return_address;
+  if (column >= column_count) return false;
+  d.return_column = static_cast<std::uint8_t>(column);
+  return !at.has_failed() && id == 0 && (version == 1 || version == 3);
 }
 
 bool read_description(const image& bytes, std::uint64_t from, frame_description& d) noexcept {

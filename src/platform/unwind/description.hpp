@@ -24,8 +24,9 @@ struct frame_description {
   std::uint64_t code_factor = 0;
   std::int64_t data_factor = 0;
   std::uint8_t address_encoding = 0;
-  bool is_augmented = false;     // its entries have data that rows do not need
-  bool is_signal_frame = false;  // the kernel's call of a signal handler
+  std::uint8_t return_column = 0;  // has the caller's place; a few functions have one of their own
+  bool is_augmented = false;       // its entries have data that rows do not need
+  bool is_signal_frame = false;    // the kernel's call of a signal handler
 };
 
 // Finds the description of the code that holds `pc`. False: there is none, or it is damaged, or of

@@ -2,8 +2,8 @@
 #pragma once
 
 // The columns of unwind tables, `column` and `column_count`: registers that a call preserves, among
-// them `column_sp` and `column_frame_pointer`. The tables have a frame's return address in
-// `column_return_address`. The frame's own place is in `column_pc`, which may be the same column.
+// them `column_sp` and `column_frame_pointer`. A call leaves its return address in
+// `column_return_address`. A frame's own place is in `column_pc`, which may be the same column.
 // If `signs_return_addresses`, a return address may hold a signature, as the tables say, and
 // without_signature() takes it out.
 #include "cpu/columns.hpp"

@@ -18,18 +18,16 @@ class caller_finder {
       : input_{tables.bytes, frame, memory} {}
 
   // False: a value is needed that can't be had.
-  bool find(const unwind_row& row, frame_registers& caller) noexcept {
+  bool find(const unwind_row& row, std::uint8_t return_column, frame_registers& caller) noexcept {
     if (!find_cfa(row.cfa)) return false;
     caller = input_.registers;
     caller.set(column_sp, cfa_);
     for (std::size_t c = 0; c < column_count; ++c) {
       if (!apply(row.columns[c], c, caller)) return false;
     }
-    if (!caller.knows(column_return_address) || !caller.knows(column_sp)) return false;
-    std::uint64_t place = caller.get(column_return_address);
-    if (row.is_return_address_signed) place = without_signature(place);
-    caller.set(column_return_address, place);
-    caller.set(column_pc, place);
+    if (!caller.knows(return_column) || !caller.knows(column_sp)) return false;
+    const std::uint64_t place = caller.get(static_cast<column>(return_column));
+    caller.set(column_pc, row.is_return_address_signed ? without_signature(place) : place);
     return true;
   }
 
@@ -86,10 +84,11 @@ step_result step(const frame_tables& tables, const stack_memory& memory,
   if (!find_description(tables, pc, description)) return step_result::no_description;
   unwind_row row;
   if (!find_row(tables, description, pc, row)) return step_result::damaged;
-  if (row.columns[column_return_address].is == column_rule::undefined)
+  if (row.columns[description.return_column].is == column_rule::undefined)
     return step_result::outermost;
   frame_registers caller;
-  if (!caller_finder(tables, memory, frame).find(row, caller)) return step_result::damaged;
+  if (!caller_finder(tables, memory, frame).find(row, description.return_column, caller))
+    return step_result::damaged;
   caller.is_interrupted = description.is_signal_frame;
   if (caller.pc() == 0) return step_result::outermost;
   frame = caller;
