@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <map>
 #include <sstream>
 #include <thread>
@@ -62,9 +63,21 @@ struct pipe_ends {
   }
 };
 
+// This program with another argument. SLEY_TEST_EMULATOR names the command that runs programs of
+// the tests' CPU, where the kernel does not run them itself.
+std::vector<std::string> command_of(const std::string& name) {
+  std::vector<std::string> words;
+  std::istringstream emulator(std::string(setting("SLEY_TEST_EMULATOR")));
+  for (std::string word; emulator >> word;) words.push_back(word);
+  if (words.empty()) return {"/proc/self/exe", argument + name};
+  words.push_back(std::filesystem::read_symlink("/proc/self/exe"));
+  words.push_back(argument + name);
+  return words;
+}
+
 pid_t spawn(const std::string& name, const environment& additions, const pipe_ends& out,
             const pipe_ends& err) {
-  std::vector<std::string> arguments = {"/proc/self/exe", argument + name};
+  std::vector<std::string> arguments = command_of(name);
   std::vector<std::string> variables = environment_with(additions);
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
@@ -78,8 +91,8 @@ pid_t spawn(const std::string& name, const environment& additions, const pipe_en
   posix_spawnattr_setsigdefault(&attributes, &all);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
   pid_t pid = -1;
-  const int error = ::posix_spawn(&pid, "/proc/self/exe", &actions, &attributes,
-                                  pointers(arguments).data(), pointers(variables).data());
+  const int error = ::posix_spawnp(&pid, arguments[0].c_str(), &actions, &attributes,
+                                   pointers(arguments).data(), pointers(variables).data());
   posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
   if (error != 0) {
@@ -181,8 +194,8 @@ std::vector<std::string> lines_of(const std::string& text) {
 bool register_child(const char* name, int (*run)()) { return children().emplace(name, run).second; }
 
 void become_child(const std::string& name) {
-  const std::string child = argument + name;
-  execl("/proc/self/exe", "/proc/self/exe", child.c_str(), nullptr);
+  std::vector<std::string> arguments = command_of(name);
+  execvp(arguments[0].c_str(), pointers(arguments).data());
 }
 
 bool is_child(int argc, char** argv, int& status) {

@@ -17,6 +17,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "support/child.hpp"
 #include "support/conditions.hpp"
 
 namespace platform = sley::platform;
@@ -213,8 +214,9 @@ void compare_all(const frame_tables& tables, std::uint64_t stride, comparison& c
 }  // namespace
 
 void expect_steps_of_libgcc() {
-  constexpr std::uint64_t of_program = under_sanitizer ? 101 : 1;
-  constexpr std::uint64_t of_libraries = under_sanitizer ? 1009 : 11;
+  const bool is_slow = under_sanitizer || !setting("SLEY_TEST_EMULATOR").empty();
+  const std::uint64_t of_program = is_slow ? 101 : 1;
+  const std::uint64_t of_libraries = is_slow ? 1009 : 11;
   comparison c;
   std::uint64_t stride = of_program;
   for (const object& o : loaded_objects()) {

@@ -42,7 +42,10 @@ std::string read_back(std::string_view text) {
   return result;
 }
 
-bool is_control(char c) { return (c >= 0 && c < 0x20) || c == 0x7f; }
+bool is_control(char c) {
+  const auto byte = static_cast<unsigned char>(c);
+  return byte < 0x20 || byte == 0x7f;
+}
 
 void expect_harmless_and_readable(std::string_view text) {
   const std::string shown = escaped(text);
