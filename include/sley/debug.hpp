@@ -63,6 +63,30 @@ SLEY_API void dump_profile(int fd);
 // collector.
 SLEY_API std::vector<goroutine_info> leaks();
 
+// What a profile is of.
+enum class profile_kind : std::uint8_t {
+  goroutine,      // all goroutines; equal state, name and stack are taken together
+  thread_create,  // the runtime's threads: their number, because no stack of their making is kept
+};
+
+// The profile in pprof's format, a message of profile.proto, with the names of functions inside.
+// The file that it becomes is for `go tool pprof` and what else reads that format. It is not
+// packed, which readers take as well. Samples have the labels `state` and `name`, with the values
+// that goroutine_info has.
+//
+// Any thread; parks. As goroutines(), if it is of them; looking up the names takes 0.1 s at first,
+// and more in a large program. std::bad_alloc; std::invalid_argument: there is no such kind. From
+// Go's pprof.Lookup(name).WriteTo(w, 0).
+SLEY_API std::string profile(profile_kind kind);
+
+// The same as text to read, in the layout of Go's. From Go's pprof.Lookup(name).WriteTo(w, 1).
+SLEY_API std::string profile_text(profile_kind kind);
+
+// The name of the function whose code is at that address, as in the source; empty if it has none.
+// For a return address, as in goroutine_info::stack, pass one less: it may be the first of the next
+// function. Any thread; parks. std::bad_alloc. From Go's runtime.FuncForPC.
+SLEY_API std::string function_name(std::uintptr_t address);
+
 // A figure with its name.
 struct metric {
   // A counter only grows; a gauge is the value of this moment.

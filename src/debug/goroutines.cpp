@@ -1,12 +1,13 @@
 // What snapshots show, as values and as text.
+#include "debug/code_names.hpp"
+#include "debug/goroutine_groups.hpp"
+#include "debug/large_stack.hpp"
 #include "io/file.hpp"
 #include "io/put.hpp"
 #include "runtime/entry/snapshot.hpp"
 #include "runtime/state/wait_reason.hpp"
 
 #include <sley/debug.hpp>
-#include <sley/go.hpp>
-#include <sley/promise.hpp>
 #include <sley/runtime.hpp>
 
 #include <algorithm>
@@ -15,23 +16,12 @@
 #include <map>
 #include <span>
 #include <string_view>
-#include <unordered_map>
+#include <tuple>
 #include <utility>
 
 namespace sley::debug {
 
 namespace {
-
-// Names of functions take more of a stack than a goroutine has by default.
-constexpr std::size_t printing_stack = 1 << 20;
-
-template <class F>
-void on_large_stack(F f) {
-  packaged_task<void()> task(std::move(f));
-  future<void> end = task.get_future();
-  go(go_options{.name = "sley debug", .stack_size = printing_stack}, std::move(task));
-  end.get();
-}
 
 // The caller's descriptor may make the thread wait, and may be a pipe without a reader.
 template <class F>
@@ -101,38 +91,43 @@ namespace {
 
 // Without the runtime's own frames: goroutines that wait at the same place may have come there by
 // different ways inside.
-class shown_frames {
- public:
-  std::vector<std::uintptr_t> of(std::span<const std::uintptr_t> frames) {
-    std::vector<std::uintptr_t> shown;
-    std::ranges::copy_if(frames, std::back_inserter(shown), [this](std::uintptr_t frame) {
-      const auto [place, is_new] = is_shown_.try_emplace(frame);
-      if (is_new) place->second = !rt::is_runtimes_own(frame);
-      return place->second;
+std::vector<std::uintptr_t> shown_frames(std::span<const std::uintptr_t> frames,
+                                         code_names& names) {
+  std::vector<std::uintptr_t> shown;
+  std::ranges::copy_if(frames, std::back_inserter(shown),
+                       [&](std::uintptr_t frame) { return !names.is_runtimes_own(frame); });
+  return shown;
+}
+
+// State, name and stack.
+using group_key = std::tuple<std::string_view, std::string_view, std::vector<std::uintptr_t>>;
+
+std::vector<named_group> groups_of(const rt::snapshot& all, bool by_name) {
+  std::map<group_key, std::size_t> counts;
+  on_large_stack([&] {
+    code_names names;
+    for_each(all, [&](const auto& e) {
+      const rt::goroutine_view& g = e.goroutine;
+      const std::string_view name = by_name ? g.name() : std::string_view();
+      ++counts[{g.state, name, shown_frames(e.frames(), names)}];
     });
-    return shown;
+  });
+  std::vector<named_group> result;
+  for (const auto& [key, count] : counts) {
+    const auto& [state, name, stack] = key;
+    result.push_back({std::string(name), {count, std::string(state), stack}});
   }
-
- private:
-  std::unordered_map<std::uintptr_t, bool> is_shown_;
-};
-
-using counts = std::map<std::pair<std::string_view, std::vector<std::uintptr_t>>, std::size_t>;
+  std::ranges::sort(result, std::greater(), [](const auto& g) { return g.group.count; });
+  return result;
+}
 
 }  // namespace
 
+std::vector<named_group> goroutines_by_name() { return groups_of(rt::snapshot(), true); }
+
 std::vector<goroutine_group> goroutine_profile() {
-  const rt::snapshot all;
-  counts groups;
-  on_large_stack([&] {
-    shown_frames shown;
-    for_each(all, [&](const auto& e) { ++groups[{e.goroutine.state, shown.of(e.frames())}]; });
-  });
   std::vector<goroutine_group> result;
-  for (const auto& [what, count] : groups) {
-    result.push_back({count, std::string(what.first), what.second});
-  }
-  std::ranges::sort(result, std::greater(), &goroutine_group::count);
+  for (named_group& g : groups_of(rt::snapshot(), false)) result.push_back(std::move(g.group));
   return result;
 }
 

@@ -1,4 +1,6 @@
 // The pages for a browser.
+#include "http/pprof_pages.hpp"
+
 #include <sley/detail/c_text.hpp>
 #include <sley/go.hpp>
 #include <sley/http/debug.hpp>
@@ -10,6 +12,7 @@
 
 #include <cerrno>
 #include <memory>
+#include <optional>
 #include <span>
 #include <stdexcept>
 #include <system_error>
@@ -25,6 +28,7 @@ constexpr std::string_view index_page = R"(<!doctype html>
 <li><a href="goroutines">goroutines</a>, each with its stack
 <li><a href="profile">profile</a>: goroutines at the same place taken together
 <li><a href="metrics">metrics</a>
+<li><a href="pprof/">pprof/</a>: profiles for <code>go tool pprof</code>
 </ul>
 )";
 
@@ -54,18 +58,43 @@ std::string metrics_text() {
   return text;
 }
 
-void show(const http::request& in, http::response& out) {
+// The part of the page's name below "pprof/"; nullopt: it is another page.
+std::optional<std::string_view> page_of_pprof(std::string_view page) {
+  constexpr std::string_view folder = "pprof/";
+  if (!page.starts_with(folder)) return std::nullopt;
+  return page.substr(folder.size());
+}
+
+// All pages but one only show.
+bool is_allowed(std::string_view method, std::optional<std::string_view> profile_page) {
+  if (method == "GET" || method == "HEAD") return true;
+  return method == "POST" && profile_page && takes_body(*profile_page);
+}
+
+void show(http::request& in, http::response& out) {
   constexpr std::string_view plain = "text/plain; charset=utf-8";
   const std::string_view page = in.param("page");
+  const std::optional<std::string_view> profile_page = page_of_pprof(page);
+  if (!is_allowed(in.method(), profile_page)) {
+    out.headers().set("Allow", "GET, HEAD");
+    out.send(405);
+    return;
+  }
   out.headers().set("Cache-Control", "no-store");
+  // Go's profile of goroutines one by one is a dump.
+  const bool is_dump = profile_page == "goroutine" && in.query_parameters().get("debug") == "2";
   if (page.empty()) {
     out.send(200, "text/html; charset=utf-8", index_page);
-  } else if (page == "goroutines") {
+  } else if (page == "goroutines" || is_dump) {
     out.send(200, plain, printed(&dump_goroutines));
   } else if (page == "profile") {
     out.send(200, plain, printed(&dump_profile));
   } else if (page == "metrics") {
     out.send(200, "text/plain; version=0.0.4; charset=utf-8", metrics_text());
+  } else if (page == "pprof") {
+    out.redirect(301, std::string(in.raw_path()) + '/');
+  } else if (profile_page) {
+    show_pprof(in, out, *profile_page);
   } else {
     throw http::status_error(404);
   }
@@ -102,7 +131,7 @@ net::endpoint serve(std::string_view host_port) {
                                 " is not a loopback address with a port");
   }
   http::router routes;
-  routes.get("/debug/{page...}", pages());
+  routes.handle("", "/debug/{page...}", pages());
   routes.use(&for_this_machine);
   auto listener = net::tcp_listener::listen(host_port);
   const net::endpoint local = listener.local();

@@ -1,11 +1,12 @@
 #include "platform/symbols.hpp"
 
+#include "platform/build_id.hpp"
+
 #include <cxxabi.h>
 #include <dlfcn.h>
 #include <elf.h>
 #include <link.h>
 
-#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
@@ -130,42 +131,13 @@ bool visit_lines(std::uintptr_t, const frame_name&, frame_visitor, void*) noexce
 
 namespace {
 
-// Of one segment of notes: each has a head, a name and contents, which begin at multiples of
-// `align`.
-std::span<const std::byte> build_id_in(std::span<const std::byte> notes,
-                                       std::size_t align) noexcept {
-  constexpr std::string_view gnu("GNU", 4);
-  const auto whole = [align](std::size_t bytes) { return (bytes + align - 1) / align * align; };
-  while (notes.size() >= sizeof(ElfW(Nhdr))) {
-    ElfW(Nhdr) head;
-    std::memcpy(&head, notes.data(), sizeof head);
-    const std::size_t contents = whole(sizeof head + head.n_namesz);
-    const std::size_t end = contents + head.n_descsz;
-    if (end > notes.size()) break;
-    const std::string_view name(reinterpret_cast<const char*>(notes.data() + sizeof head),
-                                head.n_namesz);
-    if (head.n_type == NT_GNU_BUILD_ID && name == gnu) {
-      return notes.subspan(contents, head.n_descsz);
-    }
-    notes = notes.subspan(std::min(whole(end), notes.size()));
-  }
-  return {};
-}
-
 // Linkers put the headers of a file into the memory where its first bytes are.
 std::span<const std::byte> build_id_of(const std::byte* start, std::uintptr_t bias) noexcept {
   ElfW(Ehdr) elf;
   std::memcpy(&elf, start, sizeof elf);
   if (std::memcmp(elf.e_ident, ELFMAG, SELFMAG) != 0) return {};
   const auto* segments = reinterpret_cast<const ElfW(Phdr)*>(start + elf.e_phoff);
-  for (const ElfW(Phdr) & s : std::span(segments, elf.e_phnum)) {
-    if (s.p_type != PT_NOTE) continue;
-    constexpr std::size_t usual = 4;
-    const auto* notes = reinterpret_cast<const std::byte*>(bias + s.p_vaddr);
-    const auto id = build_id_in({notes, s.p_memsz}, std::max<std::size_t>(s.p_align, usual));
-    if (!id.empty()) return id;
-  }
-  return {};
+  return find_build_id({segments, elf.e_phnum}, bias);
 }
 
 // Adds the dynamic loader's knowledge. False if it has none: `at` is in no file's mapping.

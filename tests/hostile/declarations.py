@@ -16,9 +16,9 @@ CLASS = re.compile(r"\b(?:class|struct)\s+(?:SLEY_\w+\s+)?(\w[\w:]*)(?:<.*>)?(?:
 # Types whose values may be hostile. A template's own parameters are the caller's types.
 HOSTILE = re.compile(
     r"\b(string_view|string|char|span|iovec|io_buffers|sockaddr|endpoint|url|command|"
-    r"size_t|ptrdiff_t|u?int\d*_t|int|unsigned|double|"
+    r"size_t|ptrdiff_t|uintptr_t|u?int\d*_t|int|unsigned|double|"
     r"nanoseconds|seconds|duration|time_span|time_point|instant|"
-    r"errc|tls_errc|\w*options|run_limits|client_request)\b")
+    r"errc|tls_errc|profile_kind|\w*options|run_limits|client_request)\b")
 # They tell what is wrong with a template argument, or have nothing that could be hostile.
 # Classes of detail, in public headers, that public ones are made from.
 MIXED_IN = ("sending", "receiving", "future_handle")

@@ -505,6 +505,14 @@ CALLS(dump_goroutines, "debug::dump_goroutines(int fd)") {
   sley::debug::dump_goroutines(x.descriptor());
 }
 CALLS(dump_profile, "debug::dump_profile(int fd)") { sley::debug::dump_profile(x.descriptor()); }
+CALLS(profile, "debug::profile(profile_kind kind)", "debug::profile_text(profile_kind kind)") {
+  const auto kind = x.enumerator(sley::debug::profile_kind::goroutine);
+  use(sley::debug::profile(kind).size());
+  use(sley::debug::profile_text(kind).size());
+}
+CALLS(function_name, "debug::function_name(uintptr_t address)") {
+  use(sley::debug::function_name(x.number<std::uintptr_t>(4096)).size());
+}
 CALLS(trace, "debug::trace::start(string path)") {
   char name[] = "/tmp/sley_hostile_XXXXXX";
   const int fd = ::mkstemp(name);

@@ -1,12 +1,18 @@
 // The pages of <sley/http/debug.hpp>.
+#include "support/profile.hpp"
+#include "support/text.hpp"
 #include "support/web.hpp"
 
+#include <sley/http/client.hpp>
 #include <sley/http/debug.hpp>
 
+#include <cstdint>
+#include <cstdio>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <vector>
 
 using sley_test::eventually;
 using sley_test::get;
@@ -22,11 +28,34 @@ const std::string& served() {
   return address;
 }
 
-std::string ask(std::string_view page, std::string_view host = "localhost") {
+std::string exchange(const std::string& request_line, std::string_view host = "localhost",
+                     std::string_view body = "") {
   const auto s = sley::net::tcp_stream::connect(served());
-  s.write_all(sley_test::bytes_of("GET " + std::string(page) + " HTTP/1.1\r\nHost: " +
-                                  std::string(host) + "\r\nConnection: close\r\n\r\n"));
+  s.write_all(sley_test::bytes_of(request_line + " HTTP/1.1\r\nHost: " + std::string(host) +
+                                  "\r\nConnection: close\r\nContent-Length: " +
+                                  std::to_string(body.size()) + "\r\n\r\n" + std::string(body)));
   return sley_test::read_to_end(s);
+}
+
+std::string ask(std::string_view page, std::string_view host = "localhost") {
+  return exchange("GET " + std::string(page), host);
+}
+
+// What a client makes of it.
+std::string unpacked(const std::string& gzip) {
+  const running_server web([&](const sley::http::request&, sley::http::response& out) {
+    out.headers().set("Content-Encoding", "gzip");
+    out.send(200, "text/plain", gzip);
+  });
+  return sley::http::client().get("http://" + web.address + '/').read_all();
+}
+
+// The profile of an answer, which is packed where that can be.
+std::string profile_in(const std::string& answer) {
+  EXPECT_EQ(status_of(answer), 200);
+  EXPECT_TRUE(has(answer, "\r\nContent-Type: application/octet-stream\r\n"));
+  const std::string body = sley_test::body_of(answer);
+  return body.starts_with("\x1f\x8b") ? unpacked(body) : body;
 }
 
 }  // namespace
@@ -46,12 +75,55 @@ TEST(debug_pages, are_served_on_a_loopback_address) {
   });
 }
 
+TEST(debug_pages, have_profiles_for_pprof) {
+  sley::run([] {
+    EXPECT_TRUE(has(ask("/debug/pprof/"), "href=\"goroutine\""));
+    EXPECT_TRUE(has(ask("/debug/pprof"), "\r\nLocation: /debug/pprof/\r\n"));
+    const auto goroutines = sley_test::parse_profile(profile_in(ask("/debug/pprof/goroutine")));
+    EXPECT_EQ(goroutines.units, std::vector<std::string>{"goroutine/count"});
+    EXPECT_GT(goroutines.samples.size(), 1u);
+    const auto threads = sley_test::parse_profile(profile_in(ask("/debug/pprof/threadcreate")));
+    EXPECT_EQ(threads.units, std::vector<std::string>{"threadcreate/count"});
+    EXPECT_TRUE(has(ask("/debug/pprof/goroutine?debug=1"), "\r\n\r\ngoroutine profile: total "));
+    EXPECT_TRUE(has(ask("/debug/pprof/goroutine?debug=2"), "\ngoroutine 1 ["));
+    EXPECT_TRUE(has(ask("/debug/pprof/threadcreate?debug=1"), "threadcreate profile: total "));
+    for (const char* page : {"other", "goroutine/", "/goroutine", "goroutine/x"}) {
+      EXPECT_EQ(status_of(ask("/debug/pprof/" + std::string(page))), 404) << page;
+    }
+    for (const char* number : {"", "x", "-1", "1x", "99999999999999999999"}) {
+      EXPECT_EQ(status_of(ask("/debug/pprof/goroutine?debug=" + std::string(number))), 400);
+    }
+  });
+}
+
+TEST(debug_pages, tell_the_arguments_and_names_of_addresses) {
+  sley::run([] {
+    EXPECT_TRUE(sley_test::contains_match(ask("/debug/pprof/cmdline"), "debug_pages"));
+    EXPECT_TRUE(ask("/debug/pprof/symbol").ends_with("\r\n\r\nnum_symbols: 1\n"));
+    char address[2 + 2 * sizeof(void*) + 1];
+    std::snprintf(address, sizeof address, "%p", reinterpret_cast<void*>(&::puts));
+    const std::string name = sley::debug::function_name(reinterpret_cast<std::uintptr_t>(&::puts));
+    EXPECT_FALSE(name.empty());
+    const std::string asked = std::string("x+0x0+") + address + "++0x1x+" + address;
+    const std::string line = std::string(address) + ' ' + name + '\n';
+    const std::string lines = "\r\n\r\nnum_symbols: 1\n" + line + line;
+    EXPECT_TRUE(ask("/debug/pprof/symbol?" + asked).ends_with(lines));
+    EXPECT_TRUE(exchange("POST /debug/pprof/symbol", "localhost", asked).ends_with(lines));
+    for (const char* page : {"/debug/", "/debug/metrics", "/debug/pprof/goroutine"}) {
+      const std::string answer = exchange("POST " + std::string(page));
+      EXPECT_EQ(status_of(answer), 405) << page;
+      EXPECT_TRUE(has(answer, "\r\nAllow: GET, HEAD\r\n"));
+    }
+  });
+}
+
 // A name that a page elsewhere makes stand for 127.0.0.1.
 TEST(debug_pages, answer_to_names_of_this_machine_only) {
   sley::run([] {
     for (const char* host : {"127.0.0.1", "127.0.0.1:80", "[::1]", "[::1]:80", "localhost:80"}) {
       EXPECT_EQ(status_of(ask("/debug/", host)), 200) << host;
     }
+    EXPECT_EQ(status_of(ask("/debug/pprof/goroutine", "example.com")), 403);
     for (const char* host : {"example.com", "127.example.com", "127.0.0.1.example.com", "[::2]"}) {
       EXPECT_EQ(status_of(ask("/debug/", host)), 403) << host;
     }

@@ -10,19 +10,27 @@
 
 namespace sley::debug {
 
-// Pages for a route that ends in "/{page...}", such as "/debug/{page...}":
+// Pages for a route that ends in "/{page...}", such as "/debug/{page...}", best for all methods:
 //   (nothing)    a page with links to the others
 //   goroutines   dump_goroutines()
 //   profile      dump_profile()
 //   metrics      metrics(), in the text format of Prometheus
-// They tell much of a program, so they are not for every client.
+//   pprof/...    profiles, as Go's net/http/pprof has them, for `go tool pprof`:
+//     (nothing)      a page with links to the others
+//     goroutine      profile(profile_kind::goroutine); with ?debug=1 profile_text(), with ?debug=2
+//                    dump_goroutines()
+//     threadcreate   the same of profile_kind::thread_create
+//     cmdline        the program's arguments, with zero bytes between them
+//     symbol         the names of addresses; the only page that takes a POST
+// Profiles are packed by gzip where sley::http has it. The pages tell much of a program, so they
+// are not for every client.
 SLEY_API http::handler pages();
 
 // Middleware, see router::use: answers 403 unless Host is a loopback address or "localhost". A
 // server that listens on a loopback address alone needs this as well: a page elsewhere can make a
 // name of its own stand for 127.0.0.1, and have the visitor's browser ask for it (DNS rebinding).
 // serve() has it around its pages.
-//   routes.get("/debug/{page...}", debug::for_this_machine(debug::pages()));
+//   routes.handle("", "/debug/{page...}", debug::for_this_machine(debug::pages()));
 SLEY_API http::handler for_this_machine(http::handler next);
 
 // Serves pages() at "/debug/" on a loopback address, "127.0.0.1:6060" or "[::1]:0", until the

@@ -1,0 +1,19 @@
+// Goroutines that do the same at the same place, for profiles.
+#pragma once
+
+#include <sley/debug.hpp>
+
+#include <string>
+#include <vector>
+
+namespace sley::debug {
+
+struct named_group {
+  std::string name;  // go_options::name
+  goroutine_group group;
+};
+
+// As goroutine_profile(), but only goroutines with the same name are taken together.
+std::vector<named_group> goroutines_by_name();
+
+}  // namespace sley::debug

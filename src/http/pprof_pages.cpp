@@ -1,0 +1,123 @@
+// From Go's net/http/pprof.
+#include "http/pprof_pages.hpp"
+
+#include "http/gzip.hpp"
+
+#include <sley/debug.hpp>
+#include <sley/http/body.hpp>
+#include <sley/http/error.hpp>
+#include <sley/http/url.hpp>
+#include <sley/os.hpp>
+
+#include <charconv>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace sley::debug {
+
+namespace {
+
+constexpr std::string_view plain = "text/plain; charset=utf-8";
+
+constexpr std::string_view index_page = R"(<!doctype html>
+<title>sley: profiles</title>
+<h1>Profiles</h1>
+<p>For <code>go tool pprof</code>, by the address of the link; or to read.
+<ul>
+<li><a href="goroutine">goroutine</a>: the stacks of all goroutines;
+<a href="goroutine?debug=1">taken together</a>, <a href="goroutine?debug=2">one by one</a>
+<li><a href="threadcreate">threadcreate</a>: the runtime's threads;
+<a href="threadcreate?debug=1">as text</a>
+<li><a href="cmdline">cmdline</a>: the arguments of the program
+</ul>
+)";
+
+// A whole number of a parameter; `otherwise` if it is not there.
+unsigned number_in(const http::request& in, std::string_view name, unsigned otherwise) {
+  const http::parameters& query = in.query_parameters();
+  if (!query.contains(name)) return otherwise;
+  const std::string_view text = query.get(name);
+  unsigned value = 0;
+  const char* end = text.data() + text.size();
+  const auto [last, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc() || last != end) throw http::status_error(400);
+  return value;
+}
+
+// Readers take a profile that is not packed as well.
+std::string packed(std::string message) {
+  if (!http::detail::has_gzip()) return message;
+  constexpr int fastest = 1;
+  std::string result;
+  http::detail::gzip_packer packer(fastest);
+  packer.pack(message, http::detail::gzip_packer::then::end, result);
+  return result;
+}
+
+void send_file(http::response& out, std::string_view name, std::string message) {
+  out.headers().set("X-Content-Type-Options", "nosniff");
+  out.headers().set("Content-Disposition", "attachment; filename=\"" + std::string(name) + '"');
+  out.send(200, "application/octet-stream", packed(std::move(message)));
+}
+
+void show_kind(http::request& in, http::response& out, std::string_view name, profile_kind kind) {
+  if (number_in(in, "debug", 0) != 0) {
+    out.send(200, plain, profile_text(kind));
+  } else {
+    send_file(out, name, profile(kind));
+  }
+}
+
+// With zero bytes between the arguments, as Go has it.
+void show_arguments(http::response& out) {
+  std::string text = os::read_file("/proc/self/cmdline");
+  if (text.ends_with('\0')) text.pop_back();
+  out.send(200, plain, text);
+}
+
+// Addresses with '+' between them, in the query or in the body, get a line each: "0x401136 main".
+// A reader asks for some only if it is told first that there are names.
+void show_symbols(http::request& in, http::response& out) {
+  constexpr std::size_t most_bytes = 1 << 20;
+  const std::string body = in.method() == "POST" ? in.body().read_all(most_bytes)  //
+                                                 : std::string(in.query());
+  std::string text = "num_symbols: 1\n";
+  for (std::string_view left = body; !left.empty();) {  // ends: each round takes some of it
+    const std::size_t size = left.find('+');
+    std::string_view digits = left.substr(0, size);
+    left.remove_prefix(size == std::string_view::npos ? left.size() : size + 1);
+    const std::string shown(digits);
+    if (digits.starts_with("0x")) digits.remove_prefix(2);
+    std::uintptr_t address = 0;
+    const char* end = digits.data() + digits.size();
+    constexpr int hexadecimal = 16;
+    const auto [last, error] = std::from_chars(digits.data(), end, address, hexadecimal);
+    if (error != std::errc() || last != end) continue;
+    const std::string name = function_name(address);
+    if (!name.empty()) text += shown + ' ' + name + '\n';
+  }
+  out.send(200, plain, text);
+}
+
+}  // namespace
+
+bool takes_body(std::string_view page) noexcept { return page == "symbol"; }
+
+void show_pprof(http::request& in, http::response& out, std::string_view page) {
+  if (page.empty()) {
+    out.send(200, "text/html; charset=utf-8", index_page);
+  } else if (page == "goroutine") {
+    show_kind(in, out, page, profile_kind::goroutine);
+  } else if (page == "threadcreate") {
+    show_kind(in, out, page, profile_kind::thread_create);
+  } else if (page == "cmdline") {
+    show_arguments(out);
+  } else if (page == "symbol") {
+    show_symbols(in, out);
+  } else {
+    throw http::status_error(404);
+  }
+}
+
+}  // namespace sley::debug
