@@ -82,6 +82,29 @@ SLEY_API std::string profile(profile_kind kind);
 // The same as text to read, in the layout of Go's. From Go's pprof.Lookup(name).WriteTo(w, 1).
 SLEY_API std::string profile_text(profile_kind kind);
 
+// Where the CPU time goes, as a profile in the same format.
+namespace cpu_profile {
+
+// From now on the stack of each thread of the process is taken whenever the thread has used another
+// 10 ms of CPU time. Taking one costs some 10 us. While the profile is off, it costs nothing.
+//
+// The signal for that is SIGPROF. It comes to threads that run, so a call that sleeps does not
+// return EINTR for it. A thread that blocks SIGPROF is seen where it ends that, and one that lives
+// less than 50 ms may not be seen. With glibc before 2.35, samples are of the innermost function
+// alone.
+//
+// Any thread; parks. std::logic_error: it is on already; std::system_error: the program handles
+// SIGPROF itself (EBUSY), or there is no timer or thread for it. A program may install a handler
+// later, and then no more samples come. From Go's pprof.StartCPUProfile.
+SLEY_API void start();
+
+// Ends it and returns the profile, as profile() does: samples and nanoseconds of CPU time, by stack
+// and goroutine's name (`name`). Empty if it is off. Any thread; parks. std::bad_alloc. From Go's
+// pprof.StopCPUProfile.
+SLEY_API std::string stop();
+
+}  // namespace cpu_profile
+
 // The name of the function whose code is at that address, as in the source; empty if it has none.
 // For a return address, as in goroutine_info::stack, pass one less: it may be the first of the next
 // function. Any thread; parks. std::bad_alloc. From Go's runtime.FuncForPC.

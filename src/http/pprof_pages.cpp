@@ -3,6 +3,7 @@
 
 #include "http/gzip.hpp"
 
+#include <sley/context.hpp>
 #include <sley/debug.hpp>
 #include <sley/http/body.hpp>
 #include <sley/http/error.hpp>
@@ -10,9 +11,12 @@
 #include <sley/os.hpp>
 
 #include <charconv>
+#include <chrono>
 #include <cstdint>
 #include <optional>
+#include <stdexcept>
 #include <string>
+#include <system_error>
 
 namespace sley::debug {
 
@@ -27,6 +31,8 @@ constexpr std::string_view index_page = R"(<!doctype html>
 <ul>
 <li><a href="goroutine">goroutine</a>: the stacks of all goroutines;
 <a href="goroutine?debug=1">taken together</a>, <a href="goroutine?debug=2">one by one</a>
+<li><a href="profile">profile</a>: where the CPU time goes, for 30 seconds from now on;
+<a href="profile?seconds=5">for 5</a>
 <li><a href="threadcreate">threadcreate</a>: the runtime's threads;
 <a href="threadcreate?debug=1">as text</a>
 <li><a href="cmdline">cmdline</a>: the arguments of the program
@@ -67,6 +73,50 @@ void show_kind(http::request& in, http::response& out, std::string_view name, pr
   } else {
     send_file(out, name, profile(kind));
   }
+}
+
+// A profile that is on until the handler's end.
+class running_profile {
+ public:
+  running_profile() { cpu_profile::start(); }
+  ~running_profile() {
+    if (is_on_) cpu_profile::stop();
+  }
+  running_profile(const running_profile&) = delete;
+  running_profile& operator=(const running_profile&) = delete;
+
+  std::string stop() {
+    is_on_ = false;
+    return cpu_profile::stop();
+  }
+
+ private:
+  bool is_on_ = true;
+};
+
+// pprof prints the text of such an answer.
+void refuse(http::response& out, int status, std::string_view why) {
+  out.headers().set("X-Go-Pprof", "1");
+  out.send(status, plain, why);
+}
+
+void show_cpu(http::request& in, http::response& out) {
+  constexpr unsigned usual = 30;
+  constexpr unsigned most = 24 * 3600;
+  const unsigned seconds = number_in(in, "seconds", usual);
+  if (seconds == 0 || seconds > most) throw http::status_error(400);
+  const context& client = in.context();
+  std::optional<running_profile> p;
+  try {
+    p.emplace();
+  } catch (const std::logic_error& another_is_on) {
+    return refuse(out, 409, another_is_on.what());
+  } catch (const std::system_error& impossible) {
+    return refuse(out, 500, impossible.what());
+  }
+  std::error_code has_gone;
+  this_goroutine::sleep_for(std::chrono::seconds(seconds), client, has_gone);
+  if (!has_gone) send_file(out, "profile", p->stop());
 }
 
 // With zero bytes between the arguments, as Go has it.
@@ -111,6 +161,8 @@ void show_pprof(http::request& in, http::response& out, std::string_view page) {
     show_kind(in, out, page, profile_kind::goroutine);
   } else if (page == "threadcreate") {
     show_kind(in, out, page, profile_kind::thread_create);
+  } else if (page == "profile") {
+    show_cpu(in, out);
   } else if (page == "cmdline") {
     show_arguments(out);
   } else if (page == "symbol") {

@@ -1,9 +1,8 @@
-// A ring of events between the holder of a processor, which records them, and the one thread that
-// writes them to the trace.
+// A ring of events between the one owner that records them and the one thread that reads them.
 //
 //   operation         allowed callers
-//   begin, publish    the owner: the holder of the processor
-//   drain             the reader: the tracer's thread
+//   begin, publish    the owner: the holder of a processor; a thread's signal handler
+//   drain             the reader: the tracer's thread; the profiler's
 //
 //   ER-1  An event is complete before the reader sees it: store_release(end_) in publish <->
 //         load_acquire(end_) in drain.

@@ -96,6 +96,44 @@ TEST(debug_pages, have_profiles_for_pprof) {
   });
 }
 
+TEST(debug_pages, have_a_cpu_profile) {
+  sley::run([] {
+    const auto cpu = sley_test::parse_profile(profile_in(ask("/debug/pprof/profile?seconds=1")));
+    EXPECT_EQ(cpu.units, (std::vector<std::string>{"samples/count", "cpu/nanoseconds"}));
+    EXPECT_GE(cpu.duration_ns, 1'000'000'000u);
+    for (const char* number : {"", "0", "x", "-1", "86401"}) {
+      EXPECT_EQ(status_of(ask("/debug/pprof/profile?seconds=" + std::string(number))), 400);
+    }
+    sley::debug::cpu_profile::start();
+    const std::string refused = ask("/debug/pprof/profile");
+    EXPECT_EQ(status_of(refused), 409);
+    EXPECT_TRUE(has(refused, "a profile is on already"));
+    sley::debug::cpu_profile::stop();
+  });
+}
+
+TEST(debug_pages, end_the_cpu_profile_of_a_client_that_has_gone) {
+  sley::run([] {
+    const auto starts = [] {
+      try {
+        sley::debug::cpu_profile::start();
+      } catch (const std::logic_error&) {
+        return false;
+      }
+      sley::debug::cpu_profile::stop();
+      return true;
+    };
+    {
+      const auto s = sley::net::tcp_stream::connect(served());
+      s.write_all(
+          sley_test::bytes_of("GET /debug/pprof/profile?seconds=3600 HTTP/1.1\r\n"
+                              "Host: localhost\r\n\r\n"));
+      EXPECT_TRUE(eventually([&] { return !starts(); }));
+    }
+    EXPECT_TRUE(eventually(starts));
+  });
+}
+
 TEST(debug_pages, tell_the_arguments_and_names_of_addresses) {
   sley::run([] {
     EXPECT_TRUE(sley_test::contains_match(ask("/debug/pprof/cmdline"), "debug_pages"));

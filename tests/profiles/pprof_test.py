@@ -31,16 +31,19 @@ def find_pprof():
 
 
 class Pprof(unittest.TestCase):
-    def setUp(self):
-        self.exits = contextlib.ExitStack()
-        self.addCleanup(self.exits.close)
-        self.folder = self.exits.enter_context(tempfile.TemporaryDirectory())
-        self.file = os.path.join(self.folder, "goroutine.pb")
-        program = subprocess.Popen([PROGRAM, self.file], stdin=subprocess.PIPE,
+    @classmethod
+    def setUpClass(cls):
+        exits = contextlib.ExitStack()
+        cls.addClassCleanup(exits.close)
+        cls.folder = exits.enter_context(tempfile.TemporaryDirectory())
+        cls.file = os.path.join(cls.folder, "goroutine.pb")
+        cls.cpu_file = os.path.join(cls.folder, "cpu.pb")
+        program = subprocess.Popen([PROGRAM, cls.file, cls.cpu_file], stdin=subprocess.PIPE,
                                    stdout=subprocess.PIPE, text=True)
-        self.exits.callback(program.__exit__, None, None, None)
-        self.exits.callback(program.kill)
-        self.pages = f"http://{program.stdout.readline().strip()}/debug/pprof/"
+        exits.callback(program.__exit__, None, None, None)
+        exits.callback(program.kill)
+        address, cls.seven_ms, cls.three_ms = program.stdout.readline().split()
+        cls.pages = f"http://{address}/debug/pprof/"
 
     def pprof(self, *arguments):
         """What pprof prints; it must not complain."""
@@ -67,6 +70,21 @@ class Pprof(unittest.TestCase):
 
     def test_goroutines_over_http(self):
         self.check_goroutines(self.pages + "goroutine")
+
+    def test_shares_of_cpu_time(self):
+        raw = self.pprof("-raw", self.cpu_file)
+        self.assertIn("\nSamples:\nsamples/count cpu/nanoseconds\n", raw)
+        self.assertIn("\nPeriod: 10000000\n", raw)
+        used = {"burns_seven_parts": self.seven_ms, "burns_three_parts": self.three_ms}
+        for function, ms in used.items():
+            samples = int(ms) / 10
+            top = self.pprof("-top", "-cum", "-sample_index=samples", self.cpu_file)
+            count = re.search(rf"(?m) (\d+) +[\d.]+% +{function}\b", top)
+            self.assertIsNotNone(count, top)
+            self.assertAlmostEqual(int(count[1]), samples, delta=samples / 10, msg=top)
+
+    def test_cpu_time_over_http(self):
+        self.assertIn("Type: cpu\n", self.pprof("-top", self.pages + "profile?seconds=1"))
 
     def test_threads(self):
         self.assertIn("Type: threadcreate\n", self.pprof("-top", self.pages + "threadcreate"))

@@ -20,6 +20,7 @@ namespace sley::debug {
 //     goroutine      profile(profile_kind::goroutine); with ?debug=1 profile_text(), with ?debug=2
 //                    dump_goroutines()
 //     threadcreate   the same of profile_kind::thread_create
+//     profile        cpu_profile, for ?seconds=N, 30 without; 409 while another one is on
 //     cmdline        the program's arguments, with zero bytes between them
 //     symbol         the names of addresses; the only page that takes a POST
 // Profiles are packed by gzip where sley::http has it. The pages tell much of a program, so they

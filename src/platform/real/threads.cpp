@@ -1,4 +1,5 @@
 // Time, futexes and threads of os.hpp, by the kernel. platform/simulated plays them instead.
+#include "platform/cpu_clock.hpp"
 #include "platform/os.hpp"
 
 #include "platform/placement.hpp"
@@ -137,16 +138,6 @@ const std::uint32_t* place_of_this_thread() noexcept {
   return nullptr;
 #endif
 }
-
-namespace {
-
-// The result of pthread_getcpuclockid for a thread: see MAKE_THREAD_CPUCLOCK in the kernel.
-clockid_t cpu_clock_of(std::int32_t thread_id) noexcept {
-  constexpr clockid_t scheduler_clock_of_thread = 6;
-  return static_cast<clockid_t>(~static_cast<unsigned>(thread_id) << 3) | scheduler_clock_of_thread;
-}
-
-}  // namespace
 
 std::int64_t thread_cpu_ns(std::int32_t thread_id) noexcept {
   const int saved = errno;
