@@ -1,5 +1,6 @@
 // How many requests a second does a server answer that has nothing to do? The row http_hello of
-// SPEC.md, driven by wrk; the twin of go/httphello.
+// SPEC.md, driven by wrk; the twin of go/httphello. At /websocket it takes WebSockets, for
+// idle_connections.py.
 //
 // usage: http_hello [-addr host:port]
 #include <sley/http.hpp>
@@ -7,6 +8,17 @@
 
 #include <cstdio>
 #include <string_view>
+#include <system_error>
+
+namespace {
+
+void read_to_end(sley::http::websocket socket) {
+  std::error_code error;
+  while (socket.read(error)) {
+  }
+}
+
+}  // namespace
 
 int main(int argc, char** argv) {
   std::string_view address = "127.0.0.1:18080";
@@ -21,7 +33,11 @@ int main(int argc, char** argv) {
     std::printf("listening addr=%s procs=%d\n", listener.local().to_string().c_str(),
                 sley::runtime::max_procs());
     std::fflush(stdout);
-    sley::http::server server([](sley::http::request&, sley::http::response& out) {
+    sley::http::server server([](sley::http::request& in, sley::http::response& out) {
+      if (in.path() == "/websocket") {
+        read_to_end(sley::http::websocket::accept(in, out));
+        return;
+      }
       out.headers().set("Content-Type", "text/plain");
       out.write("Hello, World!");
     });

@@ -4,7 +4,7 @@
 usage: peers.py --folder FOLDER [--go PROGRAM] [--procs N] [--rounds 3] [--cpu] [--chart FILE]
                 [workload ...]
 
-FOLDER has the programs sley_bench, peer_* and epoll_echo; what is not there is left out. In each round
+FOLDER has the programs sley_bench and peer_*; what is not there is left out. In each round
 every program that has the workload runs it once, one after the other, so a machine whose speed drifts
 slows all. A cell is the median of the rounds, and in brackets the time of that program for one of
 sley's: the median of the rounds' ratios, their least and their greatest. Above 1: sley is faster.
@@ -26,14 +26,14 @@ from xml.sax.saxutils import escape
 ROWS = ["create_chain", "spawn_join_batch", "yield1000", "pingpong_unbuf", "chan_prodcons_buf128",
         "threadring503", "mutex_uncontended", "fib_spawn", "skynet", "tcp_echo"]
 PEERS = {"peer_boost_fiber": "Boost.Fiber", "peer_onetbb": "oneTBB", "peer_asio_coro": "Asio coroutines",
-         "peer_threads": "threads"}
+         "peer_threads": "threads", "peer_epoll": "epoll", "peer_io_uring": "io_uring"}
 QUIET_PERCENT = 5
 
 
 class Program:
-    def __init__(self, name, command, variable, rows=None):
+    def __init__(self, name, command, variable):
         self.name, self.command, self.variable = name, command, variable
-        self.rows = rows or {line.split()[0] for line in self.output(["list"]).splitlines()}
+        self.rows = {line.split()[0] for line in self.output(["list"]).splitlines()}
 
     def output(self, arguments, procs=1):
         environment = dict(os.environ, **{self.variable: str(procs)})
@@ -41,8 +41,7 @@ class Program:
                               timeout=300, check=True).stdout
 
     def ns_per_op(self, workload, procs, is_cpu):
-        arguments = [] if self.name == "epoll" else [workload]
-        fields = dict(f.split("=", 1) for f in self.output(arguments, procs).split())
+        fields = dict(f.split("=", 1) for f in self.output([workload], procs).split())
         if is_cpu:
             return float(fields["cpu_ms"]) * 1e6 / float(fields["ops"])
         return float(fields["ns_per_op"])
@@ -55,7 +54,6 @@ def programs(folder, go):
     for file, name in PEERS.items():
         if os.path.exists(f"{folder}/{file}"):
             yield Program(name, [f"{folder}/{file}"], "BENCH_PROCS")
-    yield Program("epoll", [f"{folder}/epoll_echo"], "BENCH_PROCS", {"tcp_echo"})
 
 
 # --- the machine ---------------------------------------------------------------------------------
@@ -129,7 +127,7 @@ def print_row(workload, times, names):
 
 # --- the chart -----------------------------------------------------------------------------------
 
-COLOURS = ["#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377"]
+COLOURS = ["#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#888888"]
 BAR, GAP, LEFT, WIDTH = 12, 14, 190, 520
 
 

@@ -98,6 +98,22 @@ outcome tcp_echo(int n, int connections, int idle) {
   return o;
 }
 
+outcome tcp_accept(int n) {
+  constexpr std::size_t batch = 64;
+  const int rounds = std::max(1, n / static_cast<int>(batch));
+  tcp_listener listener = tcp_listener::listen("127.0.0.1:0");
+  const std::string address = listener.local().to_string();
+  return timed(rounds * std::int64_t{batch}, [&] {
+    std::vector<tcp_stream> ends;
+    ends.reserve(2 * batch);
+    for (int round = 0; round < rounds; ++round) {
+      for (std::size_t i = 0; i < batch; ++i) ends.push_back(tcp_stream::connect(address));
+      for (std::size_t i = 0; i < batch; ++i) ends.push_back(listener.accept());
+      ends.clear();
+    }
+  });
+}
+
 using sley::os::file;
 
 outcome pipe_pingpong(int n) {
@@ -167,6 +183,8 @@ outcome file_read_4k(int n) {
 constexpr workload rows[] = {
     {"tcp_echo", 400'000, 20'000, [](int n) { return tcp_echo(n, 64, 0); }},
     {"tcp_echo_c1", 100'000, 5'000, [](int n) { return tcp_echo(n, 1, 0); }},
+    {"tcp_echo_c1000", 400'000, 20'000, [](int n) { return tcp_echo(n, 1000, 0); }},
+    {"tcp_accept", 50'000, 1'000, tcp_accept},
     {"tcp_idle10k", 400'000, 0, [](int n) { return tcp_echo(n, 64, 5000); }},
     {"file_read_4k", 1'000'000, 50'000, file_read_4k},
     {"pipe_pingpong", 200'000, 10'000, pipe_pingpong},

@@ -1,0 +1,10 @@
+// Takes the place of src/platform/relax.hpp in the model.
+#pragma once
+
+#include "cpus.hpp"
+
+namespace sley::platform {
+
+inline void cpu_relax() noexcept { scale::pause(); }
+
+}  // namespace sley::platform
