@@ -106,8 +106,9 @@ SLEY_API std::string_view name() noexcept;
 // std::logic_error.
 SLEY_API void set_name(std::string_view name);
 
-// Goes to the back of the global queue and lets other goroutines run (Go's runtime.Gosched). On a
-// foreign thread: sched_yield(2).
+// Lets the goroutines run that wait, and goes on after them (Go's runtime.Gosched). With one
+// processor it goes on after the goroutines that they start, too, as in Go. On a foreign thread:
+// sched_yield(2).
 SLEY_API void yield();
 
 // Parks for at least d (returns at once if d <= 0), on std::chrono::steady_clock. The largest

@@ -7,6 +7,7 @@
 
 #include "platform/os.hpp"
 #include "runtime/queue/ready.hpp"
+#include "runtime/queue/wake.hpp"
 #include "runtime/run/switch.hpp"
 #include "runtime/run/turn.hpp"
 #include "runtime/source/next_local.hpp"
@@ -27,6 +28,23 @@ void release_lock(goroutine*, void* lock) noexcept { static_cast<detail::lock*>(
 void push_last(goroutine* g, void*) noexcept {
   g->status.transition(parts::status::waiting, parts::status::runnable);
   run_last(g);
+}
+
+// The same, where the goroutine stays with its processor.
+void push_last_here(goroutine* g, void*) noexcept {
+  g->status.transition(parts::status::waiting, parts::status::runnable);
+  run_after_those_here(current_machine()->p, g);
+  wake_if_needed();
+}
+
+// May a yield leave the global queue out? Not at one processor, where the order of turns is Go's:
+// after the goroutines that the others start, too. Nor while more than a few goroutines wait in the
+// global queue, because they came first. One turn of a processor in fairness_tick passes through
+// the global queue nevertheless, so all goroutines that yield get an equal share of the CPUs.
+// (bench/scale: eight processors that yield do 82 turns in a microsecond together, not 4.5.)
+bool stays_on_yield(const processor* p) noexcept {
+  const std::uint32_t procs = sched.procs.read();
+  return procs > 1 && p->tick.load_relaxed() % fairness_tick != 0 && sched.queue.size() < procs;
 }
 
 // Switches away from g, which is no longer running; returns when it is resumed.
@@ -60,10 +78,10 @@ void park_and_release(wait_reason reason, detail::lock& held) noexcept {
   park(reason, &release_lock, &held);
 }
 
-// The goroutine passes through the global queue even if that is empty. Its processor's own queue
-// comes first, as in Go. When that is empty and the goroutine would be alone in the global queue,
-// queueing it and taking it is one step. Otherwise the slow path takes a batch from the global
-// queue.
+// The goroutine passes through the global queue, as in Go, or goes to the end of its processor's
+// own queue where that makes no difference to a program. Its processor's own queue comes first.
+// When that is empty and the goroutine would be alone in the global queue, queueing it and taking
+// it is one step. Otherwise the slow path takes a batch from the global queue.
 [[gnu::noinline]] void yield() noexcept {
   machine* m = current_machine();
   goroutine* g = m->g;
@@ -80,7 +98,7 @@ void park_and_release(wait_reason reason, detail::lock& held) noexcept {
     begin_slice(m->p);
     return;
   }
-  m->after = {&push_last, g, nullptr};
+  m->after = {stays_on_yield(m->p) ? &push_last_here : &push_last, g, nullptr};
   if (next.g == nullptr && m->p->trace != nullptr) trace_end(m->p, "yielded");
   switch_away(m, g, next.g);
 }

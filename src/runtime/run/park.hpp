@@ -13,7 +13,7 @@ namespace sley::rt {
 void park(wait_reason reason, after_switch_action action, void* arg) noexcept;
 // As park(); the action releases the lock under which wakers find the goroutine.
 void park_and_release(wait_reason reason, detail::lock& held) noexcept;
-void yield() noexcept;  // [inside] to the end of the global queue
+void yield() noexcept;  // [inside] to the end of a queue
 // The running goroutine has no processor: it leaves this thread for the end of the global queue.
 void yield_without_p(machine* m) noexcept;  // [inside]
 
