@@ -118,40 +118,35 @@ double tree(scheduler& s, int processors) {
   return processors < 32 ? 111'111 : 1'111'111;
 }
 
-// Goroutines that wait for events and then work for 4 us, a hundred for each processor.
-double echo(scheduler& s, int processors) {
-  constexpr int rounds = 20;
-  const int goroutines = 100 * processors;
-  s.make([goroutines](scheduler& here, goroutine&) {
+// What goroutines wait for, and what they do after it.
+struct rhythm {
+  void (scheduler::*wait)(goroutine* g, double when_ns);
+  double wait_ns;
+  double work_ns;
+  int rounds;
+};
+
+double wait_and_work(scheduler& s, int goroutines, const rhythm& r) {
+  s.make([goroutines, r](scheduler& here, goroutine&) {
     for (int i = 0; i < goroutines; ++i) {
-      here.start(here.make([left = rounds](scheduler& there, goroutine& g) mutable {
-        compute(4'000);
+      here.start(here.make([r, left = r.rounds](scheduler& there, goroutine& g) mutable {
+        compute(r.work_ns);
         if (--left == 0) return turn_end::ends;
-        there.ready_by_event_at(&g, now_ns() + 50'000);
+        (there.*r.wait)(&g, now_ns() + r.wait_ns);
         return turn_end::parks;
       }));
     }
     return turn_end::ends;
   });
-  return double{rounds} * goroutines;
+  return double(r.rounds) * goroutines;
 }
 
-// Goroutines that compute for 2 us and sleep for 1 ms, two hundred for each processor.
+double echo(scheduler& s, int processors) {
+  return wait_and_work(s, 100 * processors, {&scheduler::ready_by_event_at, 50'000, 4'000, 20});
+}
+
 double sleepers(scheduler& s, int processors) {
-  constexpr int rounds = 10;
-  const int goroutines = 200 * processors;
-  s.make([goroutines](scheduler& here, goroutine&) {
-    for (int i = 0; i < goroutines; ++i) {
-      here.start(here.make([left = rounds](scheduler& there, goroutine& g) mutable {
-        compute(2'000);
-        if (--left == 0) return turn_end::ends;
-        there.ready_at(&g, now_ns() + 1'000'000);
-        return turn_end::parks;
-      }));
-    }
-    return turn_end::ends;
-  });
-  return double{rounds} * goroutines;
+  return wait_and_work(s, 200 * processors, {&scheduler::ready_at, 1'000'000, 2'000, 10});
 }
 
 struct workload {
