@@ -10,7 +10,7 @@
 
 namespace sley::debug {
 
-// Pages for a route that ends in "/{page...}", such as "/debug/{page...}", best for all methods:
+// Pages for a route of GET that ends in "/{page...}", such as "/debug/{page...}":
 //   (nothing)    a page with links to the others
 //   goroutines   dump_goroutines()
 //   profile      dump_profile()
@@ -22,7 +22,8 @@ namespace sley::debug {
 //     threadcreate   the same of profile_kind::thread_create
 //     profile        cpu_profile, for ?seconds=N, 30 without; 409 while another one is on
 //     cmdline        the program's arguments, with zero bytes between them
-//     symbol         the names of addresses; the only page that takes a POST
+//     symbol         the names of addresses. pprof asks by POST, and only for code without names:
+//                    a route of POST serves it.
 // Profiles are packed by gzip where sley::http has it. The pages tell much of a program, so they
 // are not for every client.
 SLEY_API http::handler pages();
@@ -31,7 +32,7 @@ SLEY_API http::handler pages();
 // server that listens on a loopback address alone needs this as well: a page elsewhere can make a
 // name of its own stand for 127.0.0.1, and have the visitor's browser ask for it (DNS rebinding).
 // serve() has it around its pages.
-//   routes.handle("", "/debug/{page...}", debug::for_this_machine(debug::pages()));
+//   routes.get("/debug/{page...}", debug::for_this_machine(debug::pages()));
 SLEY_API http::handler for_this_machine(http::handler next);
 
 // Serves pages() at "/debug/" on a loopback address, "127.0.0.1:6060" or "[::1]:0", until the
