@@ -1,6 +1,7 @@
 #include "debug/cpu_samples.hpp"
 
 #include "platform/os.hpp"
+#include "platform/sanitizer.hpp"
 #include "platform/unwind/own_process.hpp"
 #include "runtime/inspect/stack_trace.hpp"
 #include "runtime/state/machine.hpp"
@@ -45,6 +46,7 @@ void take_stack(cpu_sample& s, const void* ucontext) noexcept {
 }  // namespace
 
 void sampled_thread::take(void* self, const void* ucontext, std::uint32_t intervals) noexcept {
+  platform::taken_by_signal(self);
   auto* t = static_cast<sampled_thread*>(self);
   const std::uint64_t all = t->missed_.load_relaxed() + intervals;  // own handler's
   cpu_sample* s = t->samples_.begin();
@@ -60,6 +62,7 @@ void sampled_thread::take(void* self, const void* ucontext, std::uint32_t interv
 // The first interval has a length of its own, so that threads that were started together, and
 // threads that run for less than an interval, are sampled in proportion.
 int sampled_thread::start(std::int64_t interval_ns) noexcept {
+  platform::give_to_signal(this);
   const auto chance = platform::cycle_counter() % static_cast<std::uint64_t>(interval_ns);
   return timer_.start(thread_id_, static_cast<std::int64_t>(chance) + 1, interval_ns, this);
 }

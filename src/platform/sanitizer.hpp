@@ -181,6 +181,19 @@ struct fiber_state {
 #endif
 }
 
+// The kernel hands an object to a signal handler: all that was done before give_to_signal() is seen
+// after taken_by_signal(). The thread sanitizer does not know that of timers.
+[[gnu::always_inline]] inline void give_to_signal([[maybe_unused]] void* object) noexcept {
+#ifdef SLEY_TSAN
+  __tsan_release(object);
+#endif
+}
+[[gnu::always_inline]] inline void taken_by_signal([[maybe_unused]] void* object) noexcept {
+#ifdef SLEY_TSAN
+  __tsan_acquire(object);
+#endif
+}
+
 // Right before the switch. `from` is null when its stack will not be used again as it is.
 [[gnu::always_inline]] inline void before_switch([[maybe_unused]] fiber_state* from,
                                                  [[maybe_unused]] fiber_state& to) noexcept {
