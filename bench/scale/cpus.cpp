@@ -23,7 +23,6 @@ constexpr double skew_ns = 10;
 struct cpu {
   double busy = 0;
   bool sleeps = false;
-  bool has_returned = false;
   ucontext_t context{};
   std::unique_ptr<std::byte[]> stack{};
 };
@@ -60,12 +59,7 @@ void spend(double ns) {
   self().busy += ns;
 }
 
-void enter() {
-  (*m->body)(m->current);
-  self().has_returned = true;
-  clock_of(m->current) = never;
-  swapcontext(&self().context, &m->main);
-}
+void enter() { (*m->body)(m->current); }
 
 // Lets the CPUs go first whose clock is behind.
 void keep_order() {
@@ -169,7 +163,7 @@ void membarrier() {
   double cost = m->cost.membarrier;
   for (int i = 0; i < static_cast<int>(m->cpus.size()); ++i) {
     cpu& other = m->cpus[static_cast<std::size_t>(i)];
-    if (i == m->current || other.sleeps || other.has_returned) continue;
+    if (i == m->current || other.sleeps) continue;
     cost += m->cost.membarrier_each;
     clock_of(i) += m->cost.interruption;
     other.busy += m->cost.interruption;

@@ -36,11 +36,11 @@ enum class kind : std::uint8_t { load, store, locked };
 inline constexpr double never = std::numeric_limits<double>::infinity();
 
 struct result {
-  double end_ns = 0;   // when the last CPU ended or went to sleep for ever
+  double end_ns = 0;   // when the last CPU went to sleep for ever
   double busy_ns = 0;  // of all CPUs, while they did not sleep
 };
 
-// Runs body(cpu) on each of the CPUs until all have returned or sleep for ever.
+// Runs body(cpu), which does not return, on each of the CPUs until all sleep for ever.
 result run(int cpus, const costs& c, const std::function<void(int)>& body);
 
 // ---- on a CPU; elsewhere (before and after run()) they do nothing ----

@@ -1,8 +1,8 @@
 // Predicts how sley's scheduler does on machines that are not here: what one operation costs at 1
 // to 256 processors, one CPU each. docs/performance.md says what came of it.
 //
-//   scale [--most PROCESSORS] [--domain CPUS] [--transfer NS] [--far NS]
-//         [--barrier-each NS] [--interruption NS] [workload ...]
+//   sley_scale [--most PROCESSORS] [--domain CPUS] [--transfer NS] [--far NS]
+//              [--barrier-each NS] [--interruption NS] [workload ...]
 //
 // A cell is CPU time of all machines for one operation in ns, and behind it operations in a us.
 #include "scheduler.hpp"
