@@ -1,6 +1,7 @@
 #include "harness.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstdarg>
 #include <cstddef>
 #include <cstdio>
@@ -59,6 +60,19 @@ void outcome::add_latencies(std::string_view prefix, std::vector<nanoseconds> la
   add("%sp50_us=%.1f %sp99_us=%.1f %smax_us=%.1f",  //
       p.c_str(), microseconds(percentile(latencies, 0.50)), p.c_str(),
       microseconds(percentile(latencies, 0.99)), p.c_str(), microseconds(latencies.back()));
+}
+
+int make_pages() {
+  char path[] = "/tmp/sley_bench_XXXXXX";
+  const int fd = ::mkstemp(path);
+  check(fd >= 0, "mkstemp");
+  ::unlink(path);
+  std::array<std::byte, page_bytes> page{};
+  for (std::uint64_t p = 0; p < page_count; ++p) {
+    page[0] = std::byte(p % 256);
+    check(::write(fd, page.data(), page.size()) == ssize_t{page_bytes}, "write");
+  }
+  return fd;
 }
 
 std::int64_t resident_bytes() {

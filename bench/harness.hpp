@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -62,6 +63,11 @@ inline double microseconds(nanoseconds d) { return static_cast<double>(d.count()
 inline double ns_each(nanoseconds d, std::int64_t count) {
   return static_cast<double>(d.count()) / static_cast<double>(count);
 }
+
+// A file of 16 MiB without a name; each page begins with the byte (its number % 256).
+inline constexpr std::size_t page_bytes = 4096;
+inline constexpr std::uint64_t page_count = 4096;
+int make_pages();
 
 // Bytes of memory this process holds.
 std::int64_t resident_bytes();

@@ -15,9 +15,6 @@
 #include <system_error>
 #include <vector>
 
-#include <stdlib.h>
-#include <unistd.h>
-
 namespace bench {
 
 namespace {
@@ -139,33 +136,16 @@ outcome pipe_pingpong(int n) {
   return o;
 }
 
-constexpr std::size_t page_bytes = 4096;
-constexpr std::uint64_t pages = 4096;  // 16 MiB
-
 void read_pages(const file& f, std::uint64_t seed, int count) {
   std::array<std::byte, page_bytes> page;
   for (int i = 0; i < count; ++i) {
-    const std::uint64_t p = splitmix(seed + static_cast<std::uint64_t>(i)) % pages;
+    const std::uint64_t p = splitmix(seed + static_cast<std::uint64_t>(i)) % page_count;
     check(f.read_at(page, p * page_bytes) == page_bytes && page[0] == std::byte(p % 256), "page");
   }
 }
 
-file make_pages() {
-  char path[] = "/tmp/sley_bench_XXXXXX";
-  const int fd = ::mkstemp(path);
-  check(fd >= 0, "mkstemp");
-  ::unlink(path);
-  file f(fd);
-  std::array<std::byte, page_bytes> page{};
-  for (std::uint64_t p = 0; p < pages; ++p) {
-    page[0] = std::byte(p % 256);
-    f.write_all(page);
-  }
-  return f;
-}
-
 outcome file_read_4k(int n) {
-  const file f = make_pages();
+  const file f(make_pages());
   outcome o = timed(n, [&] { read_pages(f, 1, n); });
   constexpr int readers = 8;
   const int each = std::max(1, n / readers);

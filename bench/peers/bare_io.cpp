@@ -2,16 +2,12 @@
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <stdlib.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 namespace bench {
 
 namespace {
-
-constexpr std::size_t page_bytes = 4096;
-constexpr std::uint64_t pages = 4096;
 
 int new_socket() { return ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0); }
 
@@ -66,18 +62,6 @@ std::vector<end> make_ends(descriptors& owner, int connections) {
     }
   }
   return ends;
-}
-
-int make_pages(descriptors& owner) {
-  char path[] = "/tmp/sley_bench_XXXXXX";
-  const int fd = owner.add(::mkstemp(path), "mkstemp");
-  ::unlink(path);
-  std::array<std::byte, page_bytes> page{};
-  for (std::uint64_t p = 0; p < pages; ++p) {
-    page[0] = std::byte(p % 256);
-    check(::write(fd, page.data(), page.size()) == page_bytes, "write");
-  }
-  return fd;
 }
 
 message question(const end& client) {

@@ -48,8 +48,6 @@ int listen_on_loopback(descriptors& owner);
 int connect_with(int listener);
 // Two for each connection, the client's first, with TCP_NODELAY.
 std::vector<end> make_ends(descriptors& owner, int connections);
-// 16 MiB, page p beginning with the byte p % 256.
-int make_pages(descriptors& owner);
 void close_all(std::span<const int> sockets);
 
 // Takes the answer to a client's message. False if it was the last one.
@@ -115,7 +113,7 @@ outcome read_pages(Io& io, int n, std::span<std::uint64_t> numbers) {
   return timed(rounds * static_cast<std::int64_t>(numbers.size()), [&] {
     std::uint64_t seed = 1;
     for (int round = 0; round < rounds; ++round) {
-      for (std::uint64_t& number : numbers) number = splitmix(seed++) % 4096;
+      for (std::uint64_t& number : numbers) number = splitmix(seed++) % page_count;
       io.read_pages(numbers, [](std::uint64_t number, std::byte first) {
         check(first == std::byte(number % 256), "page");
       });
@@ -127,7 +125,7 @@ outcome read_pages(Io& io, int n, std::span<std::uint64_t> numbers) {
 template <class Io>
 outcome file_read_4k(int n) {
   descriptors owner;
-  Io io(make_pages(owner));
+  Io io(owner.add(make_pages(), "pages"));
   std::array<std::uint64_t, 32> numbers;
   outcome o = read_pages(io, n, std::span(numbers).first(1));
   const outcome batches = read_pages(io, n, numbers);

@@ -88,7 +88,7 @@ class epoll_io {
   int file_ = -1;
   bool is_watched_ = false;  // the listener
   std::array<epoll_event, 128> events_;
-  std::array<std::byte, 4096> page_;
+  std::array<std::byte, page_bytes> page_;
 };
 
 }  // namespace

@@ -86,8 +86,6 @@ class uring_io {
   }
 
  private:
-  static constexpr unsigned page_bytes = 4096;
-
   void set_up() {
     io_uring_params params = {};
     params.flags = IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN | IORING_SETUP_CQSIZE;
