@@ -98,25 +98,23 @@ std::string text_of(std::string_view name, const std::vector<named_group>& group
   return text;
 }
 
+// Of the groups that there are now.
+std::string made_by(std::string (*form)(std::string_view, const std::vector<named_group>&),
+                    profile_kind kind) {
+  const std::string_view name = name_of(kind);
+  const std::vector<named_group> groups = groups_of(kind);
+  std::string result;
+  on_large_stack([&] { result = form(name, groups); });
+  return result;
+}
+
 }  // namespace
 
 // ---- the interface ----
 
-std::string profile(profile_kind kind) {
-  const std::string_view name = name_of(kind);
-  const std::vector<named_group> groups = groups_of(kind);
-  std::string result;
-  on_large_stack([&] { result = message_of(name, groups); });
-  return result;
-}
+std::string profile(profile_kind kind) { return made_by(&message_of, kind); }
 
-std::string profile_text(profile_kind kind) {
-  const std::string_view name = name_of(kind);
-  const std::vector<named_group> groups = groups_of(kind);
-  std::string result;
-  on_large_stack([&] { result = text_of(name, groups); });
-  return result;
-}
+std::string profile_text(profile_kind kind) { return made_by(&text_of, kind); }
 
 std::string function_name(std::uintptr_t address) {
   std::string name;
