@@ -25,7 +25,7 @@ constexpr const char* usage =
     "  --claim S                work: seconds after which others may take its job (default 60)\n"
     "  --fetch S                work: seconds for each try to fetch a page (default 10)\n"
     "  --drain S                work: seconds for the jobs under way after SIGTERM (default 30)\n"
-    "  --deliveries N           work: a job without a page is given up after so many (default 10)\n"
+    "  --deliveries N           work: a job without a page is given up after N (default 10)\n"
     "  --watch ADDRESS          work: /metrics, /readyz, /healthz, /debug/ (default 127.0.0.1:0)\n";
 
 [[noreturn]] void refuse(std::string_view name, const char* why) {
