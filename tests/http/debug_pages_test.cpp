@@ -128,7 +128,12 @@ TEST(debug_pages, end_the_cpu_profile_of_a_client_that_has_gone) {
       s.write_all(
           sley_test::bytes_of("GET /debug/pprof/profile?seconds=3600 HTTP/1.1\r\n"
                               "Host: localhost\r\n\r\n"));
-      EXPECT_TRUE(eventually([&] { return !starts(); }));
+      // The test starts no profile of its own before: the page would refuse the client then.
+      EXPECT_TRUE(eventually([] {
+        return sley_test::contains_match(ask("/debug/goroutines"),
+                                         "\\[select.*\\]:\n(.+\n)*.*show_cpu");
+      }));
+      EXPECT_FALSE(starts());
     }
     EXPECT_TRUE(eventually(starts));
   });
