@@ -90,6 +90,7 @@ std::string text_of(std::string_view name, const std::vector<named_group>& group
   for (const named_group& g : groups) {
     text += std::to_string(g.group.count) + " @";
     for (const std::uintptr_t frame : g.group.stack) text += ' ' + hexadecimal(frame);
+    if (g.group.stack.empty()) text += " 0x0";  // pprof refuses a line without an address
     text += '\n';
     append_labels(text, g);
     for (const std::uintptr_t frame : g.group.stack) append_frame(text, frame, names);

@@ -109,7 +109,7 @@ GO_TEST(profile, as_text_has_the_layout_of_go) {
         << text;
   }
   EXPECT_TRUE(contains_match(sley::debug::profile_text(profile_kind::thread_create),
-                             "^threadcreate profile: total [0-9]+$"));
+                             "^threadcreate profile: total [0-9]+\n[0-9]+ @ 0x0$"));
 }
 
 GO_TEST(profile, of_no_kind_is_refused) {

@@ -71,6 +71,12 @@ class Pprof(unittest.TestCase):
     def test_goroutines_over_http(self):
         self.check_goroutines(self.pages + "goroutine")
 
+    def test_texts_over_http(self):
+        raw = self.pprof("-raw", self.pages + "goroutine?debug=1")
+        self.assertRegex(raw, r"(?m)^ +7: ( *\d+)+ *$", raw)
+        raw = self.pprof("-raw", self.pages + "threadcreate?debug=1")
+        self.assertIn("\nSamples:\nthreadcreate/count\n", raw)
+
     def test_shares_of_cpu_time(self):
         raw = self.pprof("-raw", self.cpu_file)
         self.assertIn("\nSamples:\nsamples/count cpu/nanoseconds\n", raw)
