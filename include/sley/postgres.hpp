@@ -24,7 +24,8 @@
 // server has closed it. At most eight threads of the process do that; a server that does not answer
 // keeps them until the system gives up.
 //
-// Notices of the server are dropped. Results are in memory as a whole.
+// Notices of the server are dropped. Results are in memory as a whole. A connection has two
+// descriptors: libpq's, and another one of the same socket, which sley waits for.
 #pragma once
 
 #include <sley/chan.hpp>
@@ -57,7 +58,8 @@ namespace detail {
 struct feed;
 }
 
-// What a statement has brought, as libpq has it, for its functions: PQfnumber(r.get(), "name").
+// What a statement has brought, as libpq has it, for its functions: PQfnumber(r.get(), "name"). It
+// may outlive its connection.
 using result = detail::owned<PGresult>;
 
 // The number of rows.

@@ -82,6 +82,14 @@ GO_TEST(postgres, a_result_has_texts_and_nulls) {
   EXPECT_EQ(rows(*c.execute("")), 0);
 }
 
+GO_TEST(postgres, a_result_outlives_its_connection) {
+  SKIP_WITHOUT_POSTGRES();
+  postgres::connection c = connect_to_postgres();
+  const postgres::result r = c.execute("select 'value'");
+  c = {};
+  EXPECT_EQ(text(*r, 0, 0), "value");
+}
+
 GO_TEST(postgres, parameters_are_texts_of_any_length_and_null) {
   SKIP_WITHOUT_POSTGRES();
   postgres::connection c = connect_to_postgres();

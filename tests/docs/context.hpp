@@ -12,6 +12,7 @@
 #include <sley/sley.hpp>
 
 #include <gtest/gtest.h>
+#include <fcntl.h>
 #include <sys/syscall.h>
 #include <syslog.h>
 #include <unistd.h>

@@ -33,7 +33,7 @@ ALLOWED = {"include/sley/asio.hpp": ("sys/uio.h",),
            "include/sley/detail/poll_loop_definitions.hpp": ("sys/epoll.h",),
            "include/sley/postgres.hpp": ("libpq-fe.h",),
            "include/sley/detail/postgres_definitions.hpp": ("libpq-fe.h",),
-           "include/sley/detail/postgres_session.hpp": ("dlfcn.h", "libpq-fe.h"),
+           "include/sley/detail/postgres_session.hpp": ("dlfcn.h", "fcntl.h", "libpq-fe.h", "unistd.h"),
            "include/sley/redis.hpp": ("hiredis/hiredis.h",),
            "include/sley/detail/redis_definitions.hpp": ("hiredis/hiredis.h",),
            "include/sley/detail/redis_session.hpp": ("hiredis/hiredis.h",)}

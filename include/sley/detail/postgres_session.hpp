@@ -14,9 +14,12 @@
 #include <sley/time_span.hpp>
 
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <libpq-fe.h>
+#include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <chrono>
 #include <cstddef>
 #include <memory>
@@ -118,12 +121,42 @@ inline owned<PGconn> connect(const std::string& conninfo, const context& ctx) {
   return c;
 }
 
+// Another descriptor of libpq's socket, to wait for. libpq closes its own one inside any call that
+// finds the connection lost. From then on the next file may get that number, and the end of a watch
+// would end that file's. This one is closed only after the watch has ended.
+class second_descriptor {
+ public:
+  explicit second_descriptor(int of) : fd_(duplicate(of)) {}
+  ~second_descriptor() { close(); }
+  second_descriptor(const second_descriptor&) = delete;
+  second_descriptor& operator=(const second_descriptor&) = delete;
+
+  int get() const noexcept { return fd_; }
+  void close() noexcept {
+    if (fd_ >= 0) ::close(std::exchange(fd_, -1));
+  }
+
+ private:
+  static int duplicate(int of) {
+    const int fd = ::fcntl(of, F_DUPFD_CLOEXEC, 0);
+    if (fd < 0) {
+      throw std::system_error(errno, std::generic_category(), "sley: postgres: connect");
+    }
+    return fd;
+  }
+
+  int fd_;
+};
+
 // A session between two calls is in step: nothing is under way. An exception or an error leaves it
 // otherwise, and then it is of no more use.
 class session {
  public:
   session(owned<PGconn> c, time_span cancel_limit)
-      : connection_(std::move(c)), socket_(PQsocket(connection_.get())), limit_(cancel_limit) {}
+      : connection_(std::move(c)),
+        descriptor_(PQsocket(connection_.get())),
+        socket_(descriptor_.get()),
+        limit_(cancel_limit) {}
 
   PGconn* get() const noexcept { return connection_.get(); }
   bool is_in_step() const noexcept { return is_in_step_; }
@@ -177,6 +210,7 @@ class session {
     is_in_step_ = false;
     std::error_code ignored;
     socket_.close(ignored);
+    descriptor_.close();
     connection_.reset();
   }
 
@@ -268,7 +302,8 @@ class session {
   }
 
   owned<PGconn> connection_;
-  os::poll_fd socket_;  // of connection_
+  second_descriptor descriptor_;  // of connection_
+  os::poll_fd socket_;            // of descriptor_
   const time_span limit_;
   bool is_in_step_ = true;
   std::string last_words_;
