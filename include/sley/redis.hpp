@@ -50,7 +50,7 @@ namespace detail {
 struct feed;
 }
 
-// An answer, as hiredis has it: r->type, r->integer, r->element[i].
+// An answer, as hiredis has it: r->type, r->integer, r->element[i]. It may outlive its connection.
 using reply = detail::reply_ptr;
 
 // The text of a string, a status or an error, as long as the reply lives; empty for other types.

@@ -1,5 +1,6 @@
 // <sley/curl.hpp> with a server of <sley/http.hpp>, and one that breaks its promises.
 #include "support/harness.hpp"
+#include "support/memory.hpp"
 #include "support/threads.hpp"
 #include "support/web.hpp"
 
@@ -120,6 +121,40 @@ GO_TEST(curl, a_server_that_ends_in_the_middle_is_an_error) {
   serving.wait();
   EXPECT_EQ(error, curl::make_error_code(CURLE_PARTIAL_FILE));
   EXPECT_EQ(p.body, "the beginning");
+}
+
+GO_TEST(curl, the_end_of_the_server_ends_every_transfer_and_the_client_goes_on) {
+  constexpr int transfers = 50;
+  const running_server other(sley_test::hello);
+  const page first(other.address);  // what libcurl opens once is open now
+  const int descriptors = sley_test::open_descriptors();
+  {
+    curl::client client;
+    sley::wait_group performing;
+    {
+      const auto listener = sley::net::tcp_listener::listen("127.0.0.1:0");
+      const std::string address = listener.local().to_string();
+      for (int i = 0; i < transfers; ++i) {
+        performing.go([&client, address] {
+          page p(address);
+          std::error_code error;
+          client.perform(p.e, {}, error);
+          EXPECT_EQ(error, curl::make_error_code(CURLE_GOT_NOTHING));
+        });
+      }
+      std::vector<sley::net::tcp_stream> streams;
+      for (int i = 0; i < transfers; ++i) {
+        streams.push_back(listener.accept());
+        sley_test::read_head(streams.back());
+      }
+    }
+    performing.wait();
+    page p(other.address);
+    client.perform(p.e);
+    EXPECT_EQ(p.body, "hello");
+  }
+  EXPECT_TRUE(sley_test::eventually([&] { return sley_test::open_descriptors() <= descriptors; }))
+      << sley_test::open_descriptors() << " instead of " << descriptors;
 }
 
 GO_TEST(curl, a_context_gives_a_transfer_up_and_the_handle_goes_on) {

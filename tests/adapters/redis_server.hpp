@@ -36,21 +36,12 @@ class redis_server {
     socket = folder_ / "socket";
     // The program does what its name says.
     std::filesystem::create_symlink(program(), folder_ / "redis-server");
-    std::vector<std::string> arguments = {"--pdeathsig", "KILL",   folder_ / "redis-server",
-                                          "--port",      "0",      "--unixsocket",
-                                          socket,        "--save", "",
-                                          "--dir",       folder_};
-    arguments.insert(arguments.end(), options.begin(), options.end());
-    process_ = sley::os::process::start({.program = "setpriv",
-                                         .arguments = std::move(arguments),
-                                         .output = sley::os::redirect::pipe()});
-    sley::buffered_reader lines(process_.stdout_pipe());
-    std::string all;
-    while (all.find("eady to accept connections") == std::string::npos) {  // or "Ready"
-      const auto line = lines.read_line();
-      if (!line) throw std::runtime_error("redis-server has not started:\n" + all);
-      all.append(*line).append("\n");
-    }
+    arguments_ = {"--pdeathsig", "KILL",   folder_ / "redis-server",
+                  "--port",      "0",      "--unixsocket",
+                  socket,        "--save", "",
+                  "--dir",       folder_};
+    arguments_.insert(arguments_.end(), options.begin(), options.end());
+    start();
   }
   ~redis_server() {
     stop();
@@ -59,16 +50,31 @@ class redis_server {
   redis_server(const redis_server&) = delete;
   redis_server& operator=(const redis_server&) = delete;
 
+  // Returns when it takes connections.
+  void start() {
+    process_ = sley::os::process::start(
+        {.program = "setpriv", .arguments = arguments_, .output = sley::os::redirect::pipe()});
+    sley::buffered_reader lines(process_.stdout_pipe());
+    std::string all;
+    while (all.find("eady to accept connections") == std::string::npos) {  // or "Ready"
+      const auto line = lines.read_line();
+      if (!line) throw std::runtime_error("redis-server has not started:\n" + all);
+      all.append(*line).append("\n");
+    }
+  }
+  // At once, with all its connections.
   void stop() {
     std::error_code has_ended;
     process_.kill(SIGKILL, has_ended);
     process_.wait(has_ended);
+    process_ = {};
   }
 
   std::string socket;
 
  private:
   std::filesystem::path folder_;
+  std::vector<std::string> arguments_;
   sley::os::process process_;
 };
 

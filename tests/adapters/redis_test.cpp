@@ -1,10 +1,12 @@
 // <sley/redis.hpp> with a real server.
 #include "support/harness.hpp"
+#include "support/memory.hpp"
 
 #include "adapters/redis_server.hpp"
 
 #include <sley/redis.hpp>
 
+#include <atomic>
 #include <cstddef>
 #include <string>
 #include <string_view>
@@ -53,6 +55,16 @@ GO_TEST(redis, replies_are_of_the_type_of_hiredis) {
   ASSERT_EQ(list->type, REDIS_REPLY_ARRAY);
   ASSERT_EQ(list->elements, 2u);
   EXPECT_EQ(text(*list->element[1]), "b");
+}
+
+GO_TEST(redis, a_reply_outlives_its_connection) {
+  SKIP_WITHOUT_REDIS();
+  redis_server server;
+  redis::connection c = connect_to(server);
+  const redis::reply r = c.command({"ECHO", "value"});
+  c = {};
+  server.stop();
+  EXPECT_EQ(text(*r), "value");
 }
 
 GO_TEST(redis, words_may_have_any_bytes_and_any_length) {
@@ -219,4 +231,41 @@ GO_TEST(redis, a_pool_serves_many_goroutines) {
   }
   all.wait();
   EXPECT_EQ(text(*pool.acquire()->command({"GET", "visits"})), "640");
+}
+
+// Half of the goroutines wait for the server, the others for a connection.
+GO_TEST(redis, the_end_of_the_server_ends_every_wait_and_a_pool_recovers) {
+  SKIP_WITHOUT_REDIS();
+  constexpr int connections = 50;
+  redis_server server;
+  const int descriptors = sley_test::open_descriptors();
+  {
+    sley::pool<redis::connection> pool(
+        redis::pooled({.address = server.socket, .ping_limit = 100s}, {.max = connections}));
+    {
+      std::vector<sley::pool<redis::connection>::handle> all;
+      for (int i = 0; i < connections; ++i) all.push_back(pool.acquire());
+    }
+    std::atomic<int> errors = 0;
+    sley::wait_group waiting;
+    for (int i = 0; i < 2 * connections; ++i) {
+      waiting.add(1);
+      go_until_parked([&] {
+        try {
+          pool.acquire()->command({"BLPOP", "empty", "0"});
+        } catch (const std::system_error&) {
+          ++errors;
+        }
+        waiting.done();
+      });
+    }
+    server.stop();
+    waiting.wait();
+    EXPECT_EQ(errors, 2 * connections);
+    EXPECT_EQ(pool.in_use(), 0u);
+    server.start();
+    EXPECT_EQ(text(*pool.acquire()->command({"PING"})), "PONG");
+  }
+  EXPECT_TRUE(sley_test::eventually([&] { return sley_test::open_descriptors() <= descriptors; }))
+      << sley_test::open_descriptors() << " instead of " << descriptors;
 }
