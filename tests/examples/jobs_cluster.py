@@ -70,7 +70,7 @@ class Servers:
     answered survives that they are killed."""
 
     def __init__(self, address=None):
-        redis, self._postgres = programs()
+        redis, self.postgres_programs = programs()
         self.folder = tempfile.mkdtemp(prefix="sley-jobs-")
         self.redis_address = f"{address}:6379" if address else f"{self.folder}/redis.socket"
         self.conninfo = f"host={address or self.folder} port=5432 user=postgres dbname=postgres"
@@ -94,7 +94,7 @@ class Servers:
         """PostgreSQL does not run as root."""
         user = (["--reuid", str(NOBODY), "--regid", str(NOBODY), "--clear-groups"]
                 if os.geteuid() == 0 else [])
-        return ["setpriv", "--pdeathsig", "QUIT", *user, f"{self._postgres}/{name}", "-D",
+        return ["setpriv", "--pdeathsig", "QUIT", *user, f"{self.postgres_programs}/{name}", "-D",
                 f"{self.folder}/data", *arguments]
 
     def _make_cluster(self, address):
@@ -109,7 +109,7 @@ class Servers:
 
     def select(self, sql):
         """The rows, each a list of texts."""
-        done = subprocess.run([f"{self._postgres}/psql", "-XAtF\t", "-c", sql, self.conninfo],
+        done = subprocess.run([f"{self.postgres_programs}/psql", "-XAtF\t", "-c", sql, self.conninfo],
                               capture_output=True, text=True, check=True)
         return [line.split("\t") for line in done.stdout.splitlines()]
 
