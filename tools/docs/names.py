@@ -24,7 +24,7 @@ Each public name with its header, a page about it, and code that shows it. Membe
 """
 # What other libraries ask for, and programs do not call.
 NOT_CALLED = {"query", "require", "swap", "teardown", "beast_close_socket", "make_error_code",
-              "make_error_condition", "use_goroutine_t"}
+              "make_error_condition", "get_context_t", "use_goroutine_t"}
 # Pages that name everything, or the inside.
 NOT_PAGES = {PAGE, "docs/go_map.md", "docs/go_internals_map.md", "docs/memory_orders.md", "docs/glossary.md",
              "docs/style.md"}
