@@ -16,6 +16,10 @@ install(DIRECTORY include/sley DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"
 install(FILES "${CMAKE_CURRENT_BINARY_DIR}/include/sley/detail/parts.hpp"
   DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/sley/detail")
 
+# The module is a source: each program's build compiles it with that program's settings.
+set(module_dir "${CMAKE_INSTALL_DATADIR}/sley")
+install(FILES modules/sley.cppm DESTINATION "${module_dir}")
+
 # sley_install(export targets...)   those of the targets that are built
 function(sley_install export)
   set(installed "")
@@ -49,6 +53,7 @@ endif()
 
 configure_package_config_file(cmake/sley-config.cmake.in "${CMAKE_CURRENT_BINARY_DIR}/sley-config.cmake"
   INSTALL_DESTINATION "${package_dir}"
+  PATH_VARS module_dir
   NO_SET_AND_CHECK_MACRO)
 write_basic_package_version_file("${CMAKE_CURRENT_BINARY_DIR}/sley-config-version.cmake"
   COMPATIBILITY SameMinorVersion)
