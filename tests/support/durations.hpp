@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <ratio>
@@ -85,9 +86,9 @@ void with_each_time_that_is_past(F f) {
   f(file_time::min());
 }
 
-// Calls wait() in a goroutine, which parks, and ends once end() was called.
-template <class Wait, class End>
-void expect_for_ever(Wait wait, End end) {
+// Calls wait() in a goroutine, which parks, and ends once end() was called. Not a template:
+// callers have a function for each type of a duration, and each would compile this once more.
+inline void expect_for_ever(const std::function<void()>& wait, const std::function<void()>& end) {
   const auto over = std::make_shared<sley::chan<void>>();
   go_until_parked([wait, over] {
     wait();
