@@ -15,19 +15,6 @@ namespace {
 namespace http = sley::http;
 using sley::debug::metric;
 
-// In the text format of Prometheus.
-std::string to_text(const std::vector<metric>& metrics) {
-  std::string text;
-  for (const metric& m : metrics) {
-    const std::string name(m.name);
-    const std::string_view kind = m.what == metric::kind::counter ? "counter" : "gauge";
-    text.append("# HELP ").append(name).append(" ").append(m.help).append("\n");
-    text.append("# TYPE ").append(name).append(" ").append(kind).append("\n");
-    text.append(name).append(" ").append(std::to_string(m.value)).append("\n");
-  }
-  return text;
-}
-
 }  // namespace
 
 void monitor::begin_outage(std::string_view why) {
@@ -55,19 +42,21 @@ http::router monitor::make_pages() const {
   health_.add_to(pages);
   pages.get("/debug/{page...}", sley::debug::for_this_machine(sley::debug::pages()));
   pages.get("/metrics", [this](http::request&, http::response& out) {
-    constexpr auto counter = metric::kind::counter;
-    std::vector<metric> all = {
-        {"jobs_recorded_total", "Results that this worker was the first to record.", counter,
-         recorded},
-        {"jobs_repeated_total", "Jobs that another worker had recorded before.", counter, repeated},
-        {"jobs_left_total", "Jobs that were not finished.", counter, left},
-        {"jobs_server_failures_total", "Calls of a server that were tried again.", counter,
-         failures},
-        {"jobs_under_way", "Jobs that are held now.", metric::kind::gauge,
-         static_cast<std::uint64_t>(under_way.load())}};
-    const std::vector<metric> runtime = sley::debug::metrics();
-    all.insert(all.end(), runtime.begin(), runtime.end());
-    out.send(200, "text/plain; version=0.0.4; charset=utf-8", to_text(all));
+    using enum metric::kind;
+    const auto figure = [](const char* name, const char* help, metric::kind what, auto value) {
+      return metric{name, help, what, static_cast<double>(value)};
+    };
+    std::vector<metric> all = sley::debug::metrics();
+    all.insert(all.end(),
+               {figure("jobs_recorded_total", "Results that this worker was the first to record.",
+                       counter, recorded.load()),
+                figure("jobs_repeated_total", "Jobs that another worker had recorded before.",
+                       counter, repeated.load()),
+                figure("jobs_left_total", "Jobs that were not finished.", counter, left.load()),
+                figure("jobs_server_failures_total", "Calls of a server that were tried again.",
+                       counter, failures.load()),
+                figure("jobs_under_way", "Jobs that are held now.", gauge, under_way.load())});
+    out.send(200, sley::debug::metrics_content_type, sley::debug::metrics_text(all));
   });
   return pages;
 }

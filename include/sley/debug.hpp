@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -110,19 +111,50 @@ SLEY_API std::string stop();
 // function. Any thread; parks. std::bad_alloc. From Go's runtime.FuncForPC.
 SLEY_API std::string function_name(std::uintptr_t address);
 
+// How many values fell into which ranges.
+struct histogram {
+  std::vector<double> bounds;         // where each range ends, ascending; the last range has no end
+  std::vector<std::uint64_t> counts;  // of each range, so one more than there are bounds
+  double sum = 0;                     // of all values
+};
+
 // A figure with its name.
 struct metric {
   // A counter only grows; a gauge is the value of this moment.
-  enum class kind : std::uint8_t { counter, gauge };
+  enum class kind : std::uint8_t { counter, gauge, histogram };
+  // A property, as Prometheus has it.
+  struct label {
+    std::string_view name;  // "state"
+    std::string value;      // "running"
+  };
 
-  std::string_view name;  // as Prometheus has it: "sley_goroutines", "sley_steals_total"
-  std::string_view help;  // one sentence
-  kind what;              // whether it only grows
-  std::uint64_t value;    // now
+  std::string_view name;           // as Prometheus has it: "sley_goroutines", "sley_steals_total"
+  std::string_view help;           // one sentence
+  kind what;                       // how the value changes, or that there are many
+  double value = 0;                // now; a histogram has none
+  std::vector<label> labels = {};  // they tell metrics of the same name apart
+  histogram distribution = {};     // a histogram's
 };
 
-// The figures of runtime::read_stats(), with names. Any thread; never parks.
+// The figures of runtime::read_stats() with names, the goroutines by state, the lengths of the
+// processors' queues, the version (`sley_build_info`), and what Prometheus wants to know of each
+// process (`process_...`), as far as /proc tells it. Names and help texts are never freed.
+//
+// Any thread; never parks, and reads a few files of /proc. std::bad_alloc. From Go's
+// runtime/metrics.Read, and the collectors of Prometheus' client for Go.
 SLEY_API std::vector<metric> metrics();
+
+// These, and metrics of the program's own, as Prometheus reads them: its text format 0.0.4.
+// Metrics of one name stay together, where the first of them stands. Bytes of texts that are not
+// UTF-8, and characters that a terminal may obey, are escaped, as in lines of the library's own.
+//
+// Any thread; never parks. std::bad_alloc. std::invalid_argument: a name is none that Prometheus
+// knows; metrics of one name differ in their kind, or have the same labels; or a histogram's bounds
+// do not ascend, or do not fit its counts. From promhttp.Handler of Prometheus' client for Go.
+SLEY_API std::string metrics_text(std::span<const metric> all);
+
+// The Content-Type of that text.
+inline constexpr std::string_view metrics_content_type = "text/plain; version=0.0.4; charset=utf-8";
 
 // What ran where and when, as a file for a trace viewer: Perfetto, or chrome://tracing.
 namespace trace {

@@ -1,35 +1,105 @@
+#include "debug/process_metrics.hpp"
+#include "runtime/entry/state_counts.hpp"
+#include "runtime/state/figures.hpp"
+#include "runtime/state/sched_state.hpp"
+
 #include <sley/debug.hpp>
 #include <sley/runtime.hpp>
 
+#include <algorithm>
+#include <cstdint>
+#include <string>
+
 namespace sley::debug {
 
-std::vector<metric> metrics() {
-  using enum metric::kind;
-  const runtime::stats s = runtime::read_stats();
+namespace {
+
+using enum metric::kind;
+
+metric figure(std::string_view name, std::string_view help, metric::kind what,
+              std::uint64_t value) {
+  return {name, help, what, static_cast<double>(value)};
+}
+
+std::vector<metric> plain_figures(const runtime::stats& s) {
   return {
-      {"sley_goroutines", "Goroutines started and not ended.", gauge, s.goroutines},
-      {"sley_threads", "Threads (Ms) of the runtime.", gauge, s.threads},
-      {"sley_idle_threads", "Threads parked for want of work.", gauge, s.idle_threads},
-      {"sley_spinning_threads", "Threads looking for work.", gauge, s.spinning_threads},
-      {"sley_procs", "Processors (Ps).", gauge, s.procs},
-      {"sley_idle_procs", "Processors without a thread.", gauge, s.idle_procs},
-      {"sley_reserve_procs", "Idle processors held back while other processes use the CPUs.", gauge,
-       s.reserve_procs},
-      {"sley_global_queue", "Goroutines in the global queue.", gauge, s.global_queue},
-      {"sley_local_queues", "Goroutines in the processors' queues.", gauge, s.local_queues},
-      {"sley_timers", "Timers armed.", gauge, s.timers},
-      {"sley_spawned_total", "Goroutines ever started.", counter, s.spawned},
-      {"sley_switches_total", "Times a goroutine was given a processor.", counter, s.switches},
-      {"sley_steals_total", "Goroutines taken from another processor's queue.", counter, s.steals},
-      {"sley_parks_total", "Times a goroutine waited.", counter, s.parks},
-      {"sley_hand_offs_total", "Processors handed to another thread.", counter, s.hand_offs},
-      {"sley_retakes_total", "Processors taken from a thread that blocked.", counter, s.retakes},
-      {"sley_preemptions_total", "Ends of time slices.", counter, s.preemptions},
-      {"sley_thread_wakes_total", "Times a sleeping thread was woken.", counter, s.thread_wakes},
-      {"sley_stack_bytes_reserved", "Address space held for stacks.", gauge,
-       s.stack_bytes_reserved},
-      {"sley_stacks", "Stacks made.", gauge, s.stacks},
+      figure("sley_goroutines", "Goroutines started and not ended.", gauge, s.goroutines),
+      figure("sley_threads", "Threads (Ms) of the runtime.", gauge, s.threads),
+      figure("sley_idle_threads", "Threads parked for want of work.", gauge, s.idle_threads),
+      figure("sley_spinning_threads", "Threads looking for work.", gauge, s.spinning_threads),
+      figure("sley_procs", "Processors (Ps).", gauge, s.procs),
+      figure("sley_idle_procs", "Processors without a thread.", gauge, s.idle_procs),
+      figure("sley_reserve_procs", "Idle processors held back while other processes use the CPUs.",
+             gauge, s.reserve_procs),
+      figure("sley_global_queue", "Goroutines in the global queue.", gauge, s.global_queue),
+      figure("sley_local_queues", "Goroutines in the processors' queues.", gauge, s.local_queues),
+      figure("sley_timers", "Timers armed.", gauge, s.timers),
+      figure("sley_spawned_total", "Goroutines ever started.", counter, s.spawned),
+      figure("sley_switches_total", "Times a goroutine was given a processor.", counter,
+             s.switches),
+      figure("sley_steals_total", "Goroutines taken from another processor's queue.", counter,
+             s.steals),
+      figure("sley_parks_total", "Times a goroutine waited.", counter, s.parks),
+      figure("sley_hand_offs_total", "Processors handed to another thread.", counter, s.hand_offs),
+      figure("sley_retakes_total", "Processors taken from a thread that blocked.", counter,
+             s.retakes),
+      figure("sley_preemptions_total", "Ends of time slices.", counter, s.preemptions),
+      figure("sley_thread_wakes_total", "Times a sleeping thread was woken.", counter,
+             s.thread_wakes),
+      figure("sley_stack_bytes_reserved", "Address space held for stacks.", gauge,
+             s.stack_bytes_reserved),
+      figure("sley_stacks", "Stacks made.", gauge, s.stacks),
   };
+}
+
+// The figures are of slightly different moments, so what is left for `waiting` may be a few more or
+// less than there are.
+void append_states(std::vector<metric>& all, const runtime::stats& s) {
+  const rt::state_counts counts = rt::count_by_state();
+  const std::uint64_t runnable = s.global_queue + s.local_queues;
+  const std::uint64_t others = runnable + counts.running + counts.in_calls;
+  const auto append = [&all](const char* state, std::uint64_t count) {
+    metric m = figure("sley_goroutines_by_state", "Goroutines by what they do.", gauge, count);
+    m.labels = {{"state", state}};
+    all.push_back(std::move(m));
+  };
+  append("running", counts.running);
+  append("runnable", runnable);
+  append("syscall", counts.in_calls);
+  append("waiting", s.goroutines - std::min(others, s.goroutines));
+}
+
+// The processors exist: read_stats() has booted.
+void append_queues(std::vector<metric>& all, std::uint64_t procs) {
+  for (std::uint64_t i = 0; i < procs; ++i) {
+    metric m = figure("sley_local_queue", "Goroutines in the queue of each processor.", gauge,
+                      rt::queued_at(rt::sched.processors[i]));
+    m.labels = {{"p", std::to_string(i)}};
+    all.push_back(std::move(m));
+  }
+}
+
+void append_build(std::vector<metric>& all) {
+#ifdef __clang__
+  const char* const compiler = "clang++ " __clang_version__;
+#else
+  const char* const compiler = "g++ " __VERSION__;
+#endif
+  metric m = figure("sley_build_info", "1; the labels say what the library is.", gauge, 1);
+  m.labels = {{"version", SLEY_VERSION}, {"compiler", compiler}};
+  all.push_back(std::move(m));
+}
+
+}  // namespace
+
+std::vector<metric> metrics() {
+  const runtime::stats s = runtime::read_stats();
+  std::vector<metric> all = plain_figures(s);
+  append_states(all, s);
+  append_queues(all, s.procs);
+  append_build(all);
+  append_process_metrics(all);
+  return all;
 }
 
 }  // namespace sley::debug

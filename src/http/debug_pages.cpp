@@ -46,18 +46,6 @@ std::string printed(void (*print)(int fd)) {
   return text;
 }
 
-// https://prometheus.io/docs/instrumenting/exposition_formats/
-std::string metrics_text() {
-  std::string text;
-  for (const metric& m : metrics()) {
-    const std::string name(m.name);
-    text += "# HELP " + name + ' ' + std::string(m.help) + '\n';
-    text += "# TYPE " + name + (m.what == metric::kind::counter ? " counter\n" : " gauge\n");
-    text += name + ' ' + std::to_string(m.value) + '\n';
-  }
-  return text;
-}
-
 // The part of the page's name below "pprof/"; nullopt: it is another page.
 std::optional<std::string_view> page_of_pprof(std::string_view page) {
   constexpr std::string_view folder = "pprof/";
@@ -90,7 +78,7 @@ void show(http::request& in, http::response& out) {
   } else if (page == "profile") {
     out.send(200, plain, printed(&dump_profile));
   } else if (page == "metrics") {
-    out.send(200, "text/plain; version=0.0.4; charset=utf-8", metrics_text());
+    out.send(200, metrics_content_type, metrics_text(metrics()));
   } else if (page == "pprof") {
     out.redirect(301, std::string(in.raw_path()) + '/');
   } else if (profile_page) {

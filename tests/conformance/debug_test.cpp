@@ -198,18 +198,6 @@ GO_TEST(debug, a_profile_groups_goroutines_at_the_same_place) {
   c.close();
 }
 
-GO_TEST(debug, metrics_are_the_figures_with_names) {
-  std::set<std::string_view> names;
-  std::uint64_t living = 0;
-  for (const sley::debug::metric& m : sley::debug::metrics()) {
-    EXPECT_TRUE(names.insert(m.name).second) << m.name;
-    EXPECT_FALSE(m.help.empty()) << m.name;
-    EXPECT_EQ(m.name.ends_with("_total"), m.what == sley::debug::metric::kind::counter) << m.name;
-    if (m.name == "sley_goroutines") living = m.value;
-  }
-  EXPECT_EQ(living, sley::runtime::num_goroutines());
-}
-
 GO_TEST(debug, none_is_left_out_while_many_start) {
   const chan<void> ends;
   std::atomic<int> started{0};

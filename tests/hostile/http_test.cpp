@@ -510,6 +510,14 @@ CALLS(profile, "debug::profile(profile_kind kind)", "debug::profile_text(profile
   use(sley::debug::profile(kind).size());
   use(sley::debug::profile_text(kind).size());
 }
+CALLS(metrics_text, "debug::metrics_text(span<const metric> all)") {
+  using sley::debug::metric;
+  const std::string name = x.string("name");
+  const std::string text = x.string("text");
+  const auto what = x.enumerator(metric::kind::histogram);
+  const std::vector<metric> all = {{name, text, what, 1, {{name, text}}, {{1}, {2, 3}, 4}}};
+  use(sley::debug::metrics_text(all).size());
+}
 CALLS(function_name, "debug::function_name(uintptr_t address)") {
   use(sley::debug::function_name(x.number<std::uintptr_t>(4096)).size());
 }

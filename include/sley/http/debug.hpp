@@ -14,7 +14,7 @@ namespace sley::debug {
 //   (nothing)    a page with links to the others
 //   goroutines   dump_goroutines()
 //   profile      dump_profile()
-//   metrics      metrics(), in the text format of Prometheus
+//   metrics      metrics_text(metrics())
 //   pprof/...    profiles, as Go's net/http/pprof has them, for `go tool pprof`:
 //     (nothing)      a page with links to the others
 //     goroutine      profile(profile_kind::goroutine); with ?debug=1 profile_text(), with ?debug=2

@@ -55,7 +55,7 @@ stats read_stats() noexcept {
   s.global_queue = rt::sched.queue.size();
   for (std::uint32_t i = 0; i < s.procs; ++i) {
     rt::processor& p = rt::sched.processors[i];
-    s.local_queues += p.queue.size() + (p.next.is_empty() ? 0 : 1);
+    s.local_queues += rt::queued_at(p);
     detail::lock_guard guard(p.timers.lock);
     s.timers += p.timers.heap.size();
   }

@@ -12,5 +12,9 @@ namespace sley::rt {
 std::uint64_t sum(detail::atomic<std::uint64_t> counters::* counter) noexcept;
 std::uint64_t spawned_goroutines() noexcept;  // also by foreign threads
 std::uint64_t living_goroutines() noexcept;   // that have not ended
+// In the processor's own queue. The answer may be outdated at once.
+inline std::uint64_t queued_at(const processor& p) noexcept {
+  return p.queue.size() + (p.next.is_empty() ? 0 : 1);
+}
 
 }  // namespace sley::rt
