@@ -26,11 +26,12 @@ struct goroutine_info {
   std::vector<std::uintptr_t> stack;  // return addresses, innermost first, 64 at most
 };
 
-// All goroutines at one moment, the caller's too. The scheduler stands still meanwhile: some
-// microseconds for each goroutine, and up to 0.2 s for a thread that blocks SIGURG; one that gets
-// no CPU may take longer. A computing goroutine goes on, and is asked for its stack by that signal.
-// A goroutine that sleeps in a system call is not disturbed, and has no stack here. Goroutines that
-// have not begun have none either.
+// All goroutines, the caller's too: each that lives during the whole call is there once, as it was
+// at a moment of its own. The others go on while goroutines that wait are looked at. Then the
+// scheduler stands still for the rest: some microseconds for each, and up to 0.2 s for a thread
+// that blocks SIGURG; one that gets no CPU may take longer. A computing goroutine goes on, and is
+// asked for its stack by that signal. A goroutine that sleeps in a system call is not disturbed,
+// and has no stack here. Goroutines that have not begun have none either.
 //
 // Any thread; parks. std::bad_alloc without address space for it (700 bytes for each goroutine).
 // From Go's runtime.GoroutineProfile.

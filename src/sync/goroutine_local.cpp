@@ -9,6 +9,7 @@
 
 #include "runtime/entry/enter.hpp"
 #include "runtime/state/goroutine.hpp"
+#include "runtime/state/hold.hpp"
 
 #include <algorithm>
 #include <functional>
@@ -73,12 +74,12 @@ void destroy(rt::local_values* values) noexcept {
 rt::local_values& values_for(const detail::local_key& key) {
   if (self() == nullptr) rt::leave(rt::enter());
   rt::goroutine* g = self();
-  if (g->extra == nullptr) g->extra = new rt::goroutine_extra;
-  if (g->extra->locals == nullptr) {
-    g->extra->destroy_locals = &destroy;
-    g->extra->locals = new rt::local_values;
+  rt::goroutine_extra& extra = rt::extra_of(g);
+  if (extra.locals == nullptr) {
+    extra.destroy_locals = &destroy;
+    extra.locals = new rt::local_values;
   }
-  rt::local_values& all = *g->extra->locals;
+  rt::local_values& all = *extra.locals;
   if (key.place >= all.by_place.size()) all.by_place.resize(key.place + 1);
   return all;
 }
@@ -107,8 +108,9 @@ void release_local_key(const local_key& key) noexcept {
 
 void* find_local(const local_key& key) noexcept {
   const rt::goroutine* g = self();
-  if (g == nullptr || g->extra == nullptr || g->extra->locals == nullptr) return nullptr;
-  const auto& values = g->extra->locals->by_place;
+  const rt::goroutine_extra* extra = g == nullptr ? nullptr : g->extra.load_relaxed();  // its own
+  if (extra == nullptr || extra->locals == nullptr) return nullptr;
+  const auto& values = extra->locals->by_place;
   if (key.place >= values.size() || values[key.place].number != key.number) return nullptr;
   return values[key.place].value;
 }

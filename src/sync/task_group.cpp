@@ -62,7 +62,7 @@ std::exception_ptr task_group::take_first_exception() {
 
 int unwindings() noexcept {
   const rt::machine* m = rt::this_machine();
-  const rt::goroutine_extra* extra = m == nullptr ? nullptr : m->g->extra;
+  const rt::goroutine_extra* extra = m == nullptr ? nullptr : m->g->extra.load_relaxed();
   const bool is_exiting = extra != nullptr && extra->exit_unwind.exception_cleanup != nullptr;
   return std::uncaught_exceptions() + (is_exiting ? 1 : 0);
 }

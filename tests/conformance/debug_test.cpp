@@ -16,6 +16,7 @@
 #include <atomic>
 #include <cerrno>
 #include <chrono>
+#include <cstdlib>
 #include <set>
 #include <string>
 #include <thread>
@@ -198,6 +199,8 @@ GO_TEST(debug, a_profile_groups_goroutines_at_the_same_place) {
   c.close();
 }
 
+// Goroutines start and none ends. The one that starts them must not end either: it was counted
+// before.
 GO_TEST(debug, none_is_left_out_while_many_start) {
   const chan<void> ends;
   std::atomic<int> started{0};
@@ -208,6 +211,7 @@ GO_TEST(debug, none_is_left_out_while_many_start) {
       group.go([ends] { ends.receive(); });
       ++started;
     }
+    ends.receive();
   });
   do {
     const std::size_t before = sley::runtime::num_goroutines();
@@ -253,6 +257,68 @@ GO_TEST(debug, snapshots_are_taken_in_a_storm) {
   takers.go(take);
   take();
   takers.wait();
+  stops = true;
+  group.wait();
+}
+
+// Two goroutines hand a ball to each other, and each has the number of its last turn for its name:
+// at any one moment these are one apart. They are further apart in a snapshot only if the two went
+// on between the looks at them.
+GO_TEST(debug, goroutines_run_while_others_that_wait_are_looked_at) {
+  std::atomic<bool> stops{false};
+  const auto play = [&stops](const chan<int>& in, const chan<int>& out) {
+    while (const auto turn = in.receive()) {
+      this_goroutine::set_name("turn " + std::to_string(*turn));
+      if (stops) break;
+      out.send(*turn + 1);
+    }
+    out.close();
+  };
+  const chan<int> there;
+  const chan<int> back;
+  const chan<void> ends;
+  sley::wait_group group;
+  group.go([&] { play(there, back); });
+  for (int i = 0; i < rounds(3'000); ++i) group.go([ends] { ends.receive(); });
+  group.go([&] { play(back, there); });
+  there.send(1);
+  EXPECT_TRUE(eventually([&] {
+    std::vector<int> turns;
+    for (const goroutine_info& g : goroutines()) {
+      if (g.name.starts_with("turn ")) turns.push_back(std::stoi(g.name.substr(5)));
+    }
+    return turns.size() == 2 && std::abs(turns[0] - turns[1]) > 1;
+  }));
+  stops = true;
+  ends.close();
+  group.wait();
+}
+
+// They get names, change them and end in user code, where a snapshot finds them running.
+GO_TEST(debug, names_are_whole_while_goroutines_end) {
+  const std::set<std::string> names = {"", "its first name", "another",
+                                       "a name of 31 bytes, the longest"};
+  std::set<std::uint64_t> older;
+  for (const goroutine_info& g : goroutines()) older.insert(g.id);
+  std::atomic<bool> stops{false};
+  sley::wait_group group;
+  for (int i = 0; i < 4; ++i) {
+    group.go([&] {
+      while (!stops) {
+        const chan<void> done;
+        sley::go({.name = "its first name"}, [names, done] {
+          for (const std::string& name : names) this_goroutine::set_name(name);
+          done.close();
+        });
+        done.receive();
+      }
+    });
+  }
+  for (int i = 0; i < rounds(20); ++i) {
+    for (const goroutine_info& g : goroutines()) {
+      EXPECT_TRUE(older.contains(g.id) || names.contains(g.name)) << g.name;
+    }
+  }
   stops = true;
   group.wait();
 }

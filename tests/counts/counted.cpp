@@ -23,6 +23,7 @@
 namespace sley::rt {
 
 void start_sysmon() noexcept {}
+void keep_watch() noexcept {}
 
 }  // namespace sley::rt
 

@@ -1,13 +1,16 @@
-// From Go's goroutineProfileWithLabels, in its older form, which stops the world.
+// From Go's goroutineProfileWithLabelsConcurrent: each goroutine is seen at a moment of its own.
 #include "runtime/entry/snapshot.hpp"
 
 #include "platform/os.hpp"
+#include "platform/unwind/own_process.hpp"
 #include "runtime/entry/enter.hpp"
 #include "runtime/inspect/goroutine_text.hpp"
 #include "runtime/inspect/stack_trace.hpp"
 #include "runtime/state/goroutine.hpp"
+#include "runtime/state/hold.hpp"
 #include "runtime/state/records.hpp"
 #include "runtime/state/sched_state.hpp"
+#include "runtime/watchdog/sysmon.hpp"
 #include "runtime/watchdog/world.hpp"
 
 #include <sley/runtime.hpp>
@@ -15,6 +18,7 @@
 #include <algorithm>
 #include <new>
 #include <string_view>
+#include <utility>
 
 namespace sley::rt {
 
@@ -30,26 +34,70 @@ bool may_be_asked(const machine* thread) noexcept {
 
 }  // namespace
 
+// Goroutines that wait are looked at first, each held for the moment of the look. A goroutine that
+// can't be held is left: it is tried once more, because many that were runnable wait by then, and
+// then looked at with the world stopped. Each record has one look at most, so no goroutine is there
+// twice; a record that is free at the first try has none, because its next goroutine is too young.
 struct snapshot::request : world_request {
   explicit request(snapshot& s) noexcept : world_request{&request::serve}, result(s) {}
 
   static void serve(world_request* r) noexcept {
+    auto* self = static_cast<request*>(r);
     sched.is_snapshot_taken.store_relaxed(true);
-    with_world_stopped(&request::look, r);
+    for (slab* s : slabs) {
+      for (goroutine& g : s->records) self->try_to_hold(g);
+    }
+    self->look_at_held_ones();
+    self->try_again();
+    with_world_stopped(&request::look_at_left_ones, self);
     sched.is_snapshot_taken.store_relaxed(false);
   }
 
-  static void look(void* arg) {
-    auto* self = static_cast<request*>(arg);
-    for (slab* s : slabs) {
-      for (goroutine& g : s->records) {
-        if (!is_alive(g)) continue;
-        if (!self->result.has_room()) {
-          self->is_whole = false;
-          return;
-        }
-        self->look_at(g);
+  void try_to_hold(goroutine& g) noexcept {
+    if (!is_alive(g)) return;
+    if (!may_hold || !hold_batch::may_be_held(g)) {
+      leave(g);
+      return;
+    }
+    batch.add(&g);
+    if (batch.is_full()) look_at_held_ones();
+  }
+
+  void try_again() noexcept {
+    const std::size_t count = std::exchange(left_count, 0);
+    for (std::size_t i = 0; i < count; ++i) try_to_hold(*left[i]);  // no more are left than were
+    look_at_held_ones();
+  }
+
+  void look_at_held_ones() noexcept {
+    batch.look_at_all([this](goroutine& g, bool is_held) {
+      if (is_held) {
+        look_at_held(g);
+      } else if (is_alive(g)) {
+        leave(g);
       }
+    });
+    keep_watch();
+  }
+
+  void look_at_held(const goroutine& g) noexcept {
+    look_at_waiting(&g, trace);
+    add(goroutine_view(g, nullptr));
+  }
+
+  void leave(goroutine& g) noexcept {
+    if (left_count == most_left) {
+      is_whole = false;
+    } else {
+      left[left_count++] = &g;
+    }
+  }
+
+  // With the world stopped.
+  static void look_at_left_ones(void* arg) {
+    auto* self = static_cast<request*>(arg);
+    for (std::size_t i = 0; i < self->left_count; ++i) {
+      if (is_alive(*self->left[i])) self->look_at(*self->left[i]);
     }
   }
 
@@ -63,21 +111,44 @@ struct snapshot::request : world_request {
       trace.size = 0;
     }
     // After the thread has answered: it has written the rest before.
-    goroutine_view view(which, thread);
+    goroutine_view view = view_of(which, thread);
     view.state = state;
-    result.add(view, trace.view());
+    add(view);
+  }
+
+  // One that runs in user code may come to its end.
+  static goroutine_view view_of(goroutine& g, const machine* thread) noexcept {
+    if (g.status.get() != parts::status::running) return goroutine_view(g, thread);
+    const held_extra kept(g);
+    return goroutine_view(g, thread);
+  }
+
+  void add(const goroutine_view& view) noexcept {
+    if (result.has_room()) {
+      result.add(view, trace.view());
+    } else {
+      is_whole = false;
+    }
   }
 
   snapshot& result;
+  // If not, all are left. sysmon takes no lock of libc: its holder may wait for a processor.
+  const bool may_hold = hold_batch::is_possible() && platform::finds_own_tables_without_lock();
+  hold_batch batch;
+  goroutine** left = nullptr;
+  std::size_t most_left = 0;
+  std::size_t left_count = 0;
   bool is_whole = true;
   stack_trace trace;
 };
 
 snapshot::snapshot() {
-  constexpr std::size_t more = 4096;  // goroutines may start until the world has stopped
+  constexpr std::size_t more = 4096;  // goroutines may start until sysmon comes to it
   for (std::size_t count = runtime::num_goroutines() + more;; count *= 2) {  // ends by bad_alloc
     make_room(count);
     request r(*this);
+    r.left = reinterpret_cast<goroutine**>(memory_ + room_);
+    r.most_left = count;
     enter();
     ask_sysmon(r, wait::snapshot);
     leave();
@@ -88,15 +159,16 @@ snapshot::snapshot() {
 
 snapshot::~snapshot() { platform::unmap_memory(memory_, bytes_); }
 
-void snapshot::make_room(std::size_t count) {
+void snapshot::make_room(std::size_t goroutines) {
   const std::size_t page = platform::page_bytes();
-  bytes_ = (count * largest_entry + page - 1) / page * page;
+  room_ = goroutines * largest_entry;
+  bytes_ = (room_ + goroutines * sizeof(goroutine*) + page - 1) / page * page;
   memory_ = static_cast<std::byte*>(platform::map_memory(bytes_, true));
   used_ = 0;
   if (memory_ == nullptr) throw std::bad_alloc();
 }
 
-bool snapshot::has_room() const noexcept { return bytes_ - used_ >= largest_entry; }
+bool snapshot::has_room() const noexcept { return room_ - used_ >= largest_entry; }
 
 void snapshot::add(const goroutine_view& g, std::span<const std::uintptr_t> frames) noexcept {
   auto* e = ::new (memory_ + used_) entry{g, frames.size()};

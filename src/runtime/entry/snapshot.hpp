@@ -1,4 +1,4 @@
-// All goroutines at one moment, with their stacks; the program goes on afterwards.
+// All goroutines with their stacks, in a program that goes on.
 #pragma once
 
 #include "runtime/inspect/goroutine_text.hpp"
@@ -20,9 +20,11 @@ class snapshot {
     }
   };
 
-  // Parks. The world is stopped meanwhile: some microseconds for each goroutine. Goroutines that
-  // compute go on, and tell their stack by a signal. Goroutines that sleep in a system call are not
-  // disturbed, and have no stack here. std::bad_alloc without address space for it. [user code]
+  // Parks. Each goroutine that lives from the call to its end is there once, as it was at some
+  // moment between them, and goroutines that wait when they are looked at do not stop the others.
+  // For the rest the world is stopped: some microseconds for each. Goroutines that compute go on,
+  // and tell their stack by a signal. Goroutines that sleep in a system call are not disturbed, and
+  // have no stack here. std::bad_alloc without address space for it. [user code]
   snapshot();
   ~snapshot();
   snapshot(const snapshot&) = delete;
@@ -41,7 +43,7 @@ class snapshot {
   static constexpr std::size_t largest_entry =
       sizeof(entry) + stack_trace::most_frames * sizeof(std::uintptr_t);
 
-  void make_room(std::size_t count);
+  void make_room(std::size_t goroutines);
   const entry* at(std::size_t place) const noexcept {
     return place == used_ ? nullptr : reinterpret_cast<const entry*>(memory_ + place);
   }
@@ -50,6 +52,7 @@ class snapshot {
 
   std::byte* memory_ = nullptr;
   std::size_t bytes_ = 0;
+  std::size_t room_ = 0;  // for entries; behind it are notes of the request
   std::size_t used_ = 0;
 };
 

@@ -49,7 +49,7 @@ void detail::spawn(const task_type& type, void* callable, const go_options* opti
     throw std::bad_alloc();
   }
   fill(g, type, callable);
-  g->extra = extra.release();
+  g->extra.store_relaxed(extra.release());  // before the goroutine can be seen
   g->created_by = m->is_foreign ? 0 : m->g->id;
   g->created_at = __builtin_return_address(0);
   g->id = rt::next_goroutine_id(m);

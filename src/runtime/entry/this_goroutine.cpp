@@ -12,6 +12,7 @@
 #include "runtime/queue/ready.hpp"
 #include "runtime/run/exit.hpp"
 #include "runtime/run/park.hpp"
+#include "runtime/state/hold.hpp"
 #include "runtime/state/machine.hpp"
 #include "runtime/state/processor.hpp"
 #include "runtime/state/records.hpp"
@@ -51,13 +52,15 @@ std::uint64_t id() noexcept {
 
 std::string_view name() noexcept {
   const rt::goroutine* g = self();
-  return g == nullptr || g->extra == nullptr ? std::string_view() : g->extra->name();
+  return g == nullptr ? std::string_view() : g->name();
 }
 
 void set_name(std::string_view name) {
   rt::goroutine* g = self_or_throw("sley::this_goroutine::set_name: not on a goroutine");
-  if (g->extra == nullptr) g->extra = new rt::goroutine_extra;
-  g->extra->set_name(name);
+  std::unique_ptr<rt::goroutine_extra> extra(rt::hide_extra(g));
+  if (extra == nullptr) extra = std::make_unique<rt::goroutine_extra>();
+  extra->set_name(name);
+  g->extra.store_release(extra.release(), "EX-1");
 }
 
 void yield() {
@@ -125,7 +128,7 @@ void start_main(const main_task& task) {
   rt::goroutine* g = rt::take_record(m);
   if (g != nullptr) {
     extra->stack_bytes = rt::sched.main.stack_bytes;
-    g->extra = extra.release();
+    g->extra.store_relaxed(extra.release());  // before the goroutine can be seen
     ::new (g->task) main_task(task);
     g->run = &run_task<main_task>;
     g->id = rt::main_goroutine_id;

@@ -127,7 +127,7 @@ bool bind_stack(machine* m, goroutine* g) noexcept {
   parts::stack* s = bytes == 0 ? take_default(m->p) : sched.stacks.take_sized(bytes);
   if (s == nullptr && g->id == main_goroutine_id) {
     // It asked for no more than a default stack: the rest is what main() would have had.
-    g->extra->stack_bytes = 0;
+    g->extra.load_relaxed()->stack_bytes = 0;
     s = take_default(m->p);
   }
   if (s == nullptr) {

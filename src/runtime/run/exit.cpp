@@ -9,6 +9,7 @@
 #include "runtime/run/pause.hpp"
 #include "runtime/run/switch.hpp"
 #include "runtime/source/next_local.hpp"
+#include "runtime/state/hold.hpp"
 #include "runtime/state/machine.hpp"
 #include "runtime/state/processor.hpp"
 #include "runtime/state/records.hpp"
@@ -48,7 +49,8 @@ __attribute__((noinline, no_sanitize("null"))) void run_task() {
   } catch (const abi::__forced_unwind&) {
     exit_arrives(g);
   }
-  if (__builtin_expect(g->extra != nullptr, 0)) end_extra(g);  // free() takes a lock of libc
+  // Outside, because free() takes a lock of libc.
+  if (__builtin_expect(g->extra.load_relaxed() != nullptr, 0)) end_extra(g);
   enter_at_bottom();
 }
 
@@ -94,7 +96,7 @@ _Unwind_Reason_Code go_on(int, _Unwind_Action, _Unwind_Exception_Class, _Unwind_
 
 // The end of a catch that did not rethrow: run_task's, or one of the user's, which is an error.
 void forced_unwind_ended(_Unwind_Reason_Code, _Unwind_Exception*) {
-  if (!this_machine()->g->extra->exit_arrived) {
+  if (!this_machine()->g->extra.load_relaxed()->exit_arrived) {
     base::fatal(
         "sley: this_goroutine::exit() was swallowed by a catch (...) that does not rethrow");
   }
@@ -103,29 +105,30 @@ void forced_unwind_ended(_Unwind_Reason_Code, _Unwind_Exception*) {
 }  // namespace
 
 void exit_arrives(goroutine* g) noexcept {
-  if (g->extra == nullptr || g->extra->exit_unwind.exception_cleanup != &forced_unwind_ended) {
+  goroutine_extra* extra = g->extra.load_relaxed();  // its own
+  if (extra == nullptr || extra->exit_unwind.exception_cleanup != &forced_unwind_ended) {
     base::fatal(
         "sley: pthread_exit() or pthread_cancel() in a goroutine: the thread is not its own");
   }
-  g->extra->exit_arrived = true;
+  extra->exit_arrived = true;
 }
 
 void end_extra(goroutine* g) noexcept {
-  while (g->extra != nullptr) {  // ends when destroying values has made no new ones
-    if (local_values* locals = std::exchange(g->extra->locals, nullptr)) {
-      g->extra->destroy_locals(locals);
+  // Ends when destroying values has made no new ones.
+  while (goroutine_extra* extra = g->extra.load_relaxed()) {
+    if (local_values* locals = std::exchange(extra->locals, nullptr)) {
+      extra->destroy_locals(locals);
     } else {
-      delete std::exchange(g->extra, nullptr);
+      delete hide_extra(g);
     }
   }
 }
 
 void exit_goroutine() {
   goroutine* g = this_machine()->g;
-  if (g->extra == nullptr) g->extra = new goroutine_extra;
   // In the record, not in this frame: the frames above it are left one by one, and their
   // destructors run over this one.
-  _Unwind_Exception& unwind = g->extra->exit_unwind;
+  _Unwind_Exception& unwind = extra_of(g).exit_unwind;
   unwind = {};
   unwind.exception_cleanup = &forced_unwind_ended;
   platform::before_unwind();

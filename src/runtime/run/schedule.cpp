@@ -2,13 +2,13 @@
 // comes back here. From Go's schedule and execute.
 #include "runtime/run/schedule.hpp"
 
-#include "platform/os.hpp"
 #include "runtime/queue/stacks.hpp"
 #include "runtime/queue/wake.hpp"
 #include "runtime/run/switch.hpp"
 #include "runtime/run/turn.hpp"
 #include "runtime/source/find_runnable.hpp"
 #include "runtime/state/goroutine.hpp"
+#include "runtime/state/hold.hpp"
 #include "runtime/state/processor.hpp"
 #include "runtime/state/run_trace.hpp"
 #include "runtime/state/sched_state.hpp"
@@ -19,8 +19,7 @@ namespace {
 
 // Meets the goroutine's needs before it can run. False if it does not run on this machine now.
 bool see_to(machine* m, goroutine* g) noexcept {
-  // TR-1: sysmon finishes trimming it in a moment.
-  while ((g->needs.load_acquire("TR-1") & being_trimmed) != 0) platform::yield_thread();
+  wait_while_held(g);
   if (waits_on_its_thread(g)) {
     give_turn(m, g);
     return false;

@@ -6,11 +6,11 @@
 #include "runtime/run/turn.hpp"
 
 #include "base/check.hpp"
-#include "platform/os.hpp"
 #include "runtime/queue/hand_off.hpp"
 #include "runtime/queue/idle.hpp"
 #include "runtime/queue/wake.hpp"
 #include "runtime/state/goroutine.hpp"
+#include "runtime/state/hold.hpp"
 #include "runtime/state/processor.hpp"
 #include "runtime/state/sched_state.hpp"
 
@@ -24,8 +24,7 @@ void bind_to_thread(machine* m, goroutine* g) noexcept {
 void sleep_until_turn(machine* m, goroutine* g) noexcept {
   m->note.sleep();
   m->note.clear();
-  // TR-1: sysmon may be trimming g, because it saw g waiting before g was bound to the thread.
-  while ((g->needs.load_acquire("TR-1") & being_trimmed) != 0) platform::yield_thread();
+  wait_while_held(g);  // TR-1: sysmon may have seen g waiting before g was bound to the thread
   g->needs.and_acq_rel(static_cast<std::uint8_t>(~needs_machine), "TR-1");
   g->status.transition(parts::status::runnable, parts::status::running);
   if (m->next_p == nullptr) return;  // release_interrupted() woke it, without a processor

@@ -56,7 +56,7 @@ struct goroutine;
 enum need : std::uint8_t {
   needs_stack = 1,    // it has not begun, and has none yet
   needs_machine = 2,  // its own machine waits for it, and gets the processor of its picker
-  being_trimmed = 4,  // sysmon is giving back the unused pages of its stack, see trim.cpp
+  held = 4,           // by sysmon, for a moment, see hold.hpp
 };
 
 struct alignas(platform::cache_line_bytes) goroutine {
@@ -67,13 +67,15 @@ struct alignas(platform::cache_line_bytes) goroutine {
   wait_reason reason = nullptr;   // [owner] while waiting
   parts::status_word status;      // see parts/status.hpp
   bool is_foreign = false;        // [const] stands for a thread that the runtime did not make
-  detail::atomic<std::uint8_t> needs{needs_stack};  // [owner], but sysmon sets being_trimmed (TR-1)
+  detail::atomic<std::uint8_t> needs{needs_stack};  // [owner], but sysmon sets `held` (TR-1)
   detail::atomic<std::uint32_t> parked_s;  // [owner] while waiting: since when, in coarse_s
 
-  std::uint64_t id = 0;              // [owner]
-  void (*run)(void*) = nullptr;      // [owner] the task's code; its bytes are below
-  goroutine_extra* extra = nullptr;  // [owner] null if it has neither name nor stack size
-  machine* bound_to = nullptr;       // [owner] with needs_machine, or foreign: whose it is
+  std::uint64_t id = 0;          // [owner]
+  void (*run)(void*) = nullptr;  // [owner] the task's code; its bytes are below
+  // Null if it has neither name nor stack size nor values of its own. [owner, snapshots read it:
+  // EX-1]
+  detail::atomic<goroutine_extra*> extra;
+  machine* bound_to = nullptr;  // [owner] with needs_machine, or foreign: whose it is
   alignas(std::max_align_t) std::byte task[detail::task_bytes];  // [owner]
   std::uint64_t created_by = 0;      // [owner] the id of the goroutine that started it, 0: a thread
   const void* created_at = nullptr;  // [owner] where
@@ -82,9 +84,13 @@ struct alignas(platform::cache_line_bytes) goroutine {
   std::uint32_t trimmed_s = 0;  // [sysmon] when its stack was trimmed last, in coarse_s + 1
 
   // The stack size that it asked for, 0 for the default.
-  std::size_t own_stack_bytes() const noexcept { return extra == nullptr ? 0 : extra->stack_bytes; }
+  std::size_t own_stack_bytes() const noexcept {
+    const goroutine_extra* e = extra.load_relaxed();
+    return e == nullptr ? 0 : e->stack_bytes;
+  }
   std::string_view name() const noexcept {
-    return extra == nullptr ? std::string_view() : extra->name();
+    const goroutine_extra* e = extra.load_acquire("EX-1");
+    return e == nullptr ? std::string_view() : e->name();
   }
 };
 

@@ -96,6 +96,17 @@ void help_out() noexcept {
   if (is_anything_queued() || is_poller_missing()) wake_p();
 }
 
+// The duties that can't wait.
+look_result watch_over(std::int64_t now_ns) noexcept {
+  const look_result look = look_at_processors(now_ns);
+  watchdog.spread.look(now_ns);
+  if (watchdog.reserve.adjust(now_ns)) watchdog.looks_due.look_round();
+  watchdog.detached.watch();
+  ready_all(watchdog.late.look(now_ns));
+  help_out();
+  return look;
+}
+
 std::int64_t longest_delay(bool all_idle) noexcept {
   if (sched.gate.reserve() != 0) return longest_delay_in_reserve_ns;
   return all_idle ? longest_delay_idle_ns : longest_delay_ns;
@@ -104,12 +115,7 @@ std::int64_t longest_delay(bool all_idle) noexcept {
 look_result look_around(std::int64_t now_ns) noexcept {
   serve_dump_requests();
   serve_world_requests();
-  const look_result look = look_at_processors(now_ns);
-  watchdog.spread.look(now_ns);
-  if (watchdog.reserve.adjust(now_ns)) watchdog.looks_due.look_round();
-  watchdog.detached.watch();
-  ready_all(watchdog.late.look(now_ns));
-  help_out();
+  const look_result look = watch_over(now_ns);
   keep_house(now_ns);
   watchdog.trace.print_if_due(now_ns);
   return look;
@@ -164,6 +170,8 @@ void sysmon_main(void*) {
 }
 
 }  // namespace
+
+void keep_watch() noexcept { watch_over(platform::now_ns()); }
 
 void start_sysmon() noexcept {
   const int error = platform::create_thread(&sysmon_main, nullptr, "sley sysmon");

@@ -2,24 +2,14 @@
 // has waited for some seconds, and free stacks beyond the recent need. From Go's shrinkstack and
 // its scavenger.
 //
-//   TR-1  A goroutine does not run while pages below its frames are given back.
-//           S trims:  1 needs |= being_trimmed      2 read status
-//           W wakes:  3 status = runnable           M runs it: 4 read needs
-//           Bad: S reads `waiting` at 2, M reads no flag at 4: M's frames vanish.
-//           So:  a heavy barrier between 1 and 2. If S still reads `waiting`, 3 is after the
-//                barrier, and so is 4, which sees 1, and M waits; so does a thread that wakes for
-//                a goroutine of its own. The flag is looked at again after 2: a goroutine that has
-//                lived on meanwhile has wiped it out. A thread that reads `waiting` sees the saved
-//                context (store_release in transition <-> load_acquire in is_waiting), because
-//                `waiting` is stored after it. Only free stacks are trimmed without membarrier, or
-//                where the unwinder takes a lock of libc, which a goroutine that waits for a
-//                processor may hold.
-//         Test: tests/model/trim_model.cpp.
+// Only free stacks are trimmed where goroutines that wait can't be held, and where the unwinder
+// takes a lock of libc, whose holder may wait for a processor.
 #include "runtime/watchdog/trim.hpp"
 
 #include "platform/os.hpp"
 #include "platform/unwind/own_process.hpp"
 #include "runtime/inspect/stack_trace.hpp"
+#include "runtime/state/hold.hpp"
 #include "runtime/state/records.hpp"
 #include "runtime/state/sched_state.hpp"
 
@@ -33,15 +23,12 @@ namespace {
 constexpr std::uint32_t wait_at_least_s = 5;
 constexpr std::size_t stacks_at_once = 65'536;
 constexpr std::size_t trims_at_once = 5'000;
-constexpr std::size_t batch_size = 64;
 
 enum class candidate { never, later, now };
 
 // A first look, without any claim on the goroutine.
 candidate look_at(const goroutine& g, std::uint32_t now_s) noexcept {
-  if (!g.status.is_waiting() || g.is_foreign || g.needs.load_relaxed() != 0) {
-    return candidate::never;
-  }
+  if (!hold_batch::may_be_held(g)) return candidate::never;
   const std::uint32_t since_s = g.parked_s.load_relaxed();
   if (g.trimmed_s > since_s) return candidate::never;  // and it has not run since
   return now_s - since_s < wait_at_least_s ? candidate::later : candidate::now;
@@ -61,23 +48,18 @@ void give_back(goroutine* g) noexcept {
   platform::discard_memory(g->stack->low, end - low);
 }
 
-// TR-1, all but its first step.
-void trim(goroutine* const* batch, std::size_t size, std::uint32_t now_s) noexcept {
-  detail::heavy_barrier("TR-1");
-  for (std::size_t i = 0; i < size; ++i) {
-    goroutine* g = batch[i];
-    if (g->status.is_waiting() && g->needs.load_acquire("TR-1") == being_trimmed) {
-      give_back(g);
-      g->trimmed_s = now_s + 1;
-    }
-    g->needs.and_acq_rel(static_cast<std::uint8_t>(~being_trimmed), "TR-1");
-  }
+void trim(hold_batch& batch, std::uint32_t now_s) noexcept {
+  batch.look_at_all([now_s](goroutine& g, bool is_held) {
+    if (!is_held) return;
+    give_back(&g);
+    g.trimmed_s = now_s + 1;
+  });
 }
 
 }  // namespace
 
 std::uint32_t stack_trimmer::trim_waiting() noexcept {
-  if (detail::barriers_are_symmetric || !platform::finds_own_tables_without_lock()) return never_s;
+  if (!hold_batch::is_possible() || !platform::finds_own_tables_without_lock()) return never_s;
   const std::uint32_t now_s = sched.coarse_s.load_relaxed();
   if (!is_in_round_) {
     if (const std::uint32_t early_s = until_next_round(now_s)) return early_s;
@@ -106,8 +88,7 @@ void stack_trimmer::begin_round(std::uint32_t now_s) noexcept {
 void stack_trimmer::look_at_batch(std::uint32_t now_s) noexcept {
   std::size_t trims = 0;
   std::size_t looks = 0;
-  goroutine* batch[batch_size];
-  std::size_t size = 0;
+  hold_batch batch;
   while (looks < stacks_at_once && trims < trims_at_once) {
     goroutine* g = next();
     if (g == nullptr) break;
@@ -115,15 +96,11 @@ void stack_trimmer::look_at_batch(std::uint32_t now_s) noexcept {
     const candidate c = look_at(*g, now_s);
     found_ = found_ || c != candidate::never;
     if (c != candidate::now) continue;
-    g->needs.or_acq_rel(being_trimmed, "TR-1");
-    batch[size++] = g;
+    batch.add(g);
     ++trims;
-    if (size == batch_size) {
-      trim(batch, size, now_s);
-      size = 0;
-    }
+    if (batch.is_full()) trim(batch, now_s);
   }
-  if (size != 0) trim(batch, size, now_s);
+  trim(batch, now_s);
 }
 
 // Null at the end of a round.

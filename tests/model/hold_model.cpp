@@ -1,9 +1,9 @@
-// Giving back the unused pages of a stack while its goroutine waits: it may be made ready at any
-// moment, and must not run meanwhile. The verbs come from src/runtime/watchdog/trim.cpp,
-// schedule.cpp, find_runnable.cpp, turn.cpp and exit.cpp, cut down to their shared state. The stack
-// is one variable, which runs and trims both write.
+// sysmon holds a goroutine that waits: it may be made ready at any moment, and must not run
+// meanwhile. And it reads the name of one that runs, which may end. The verbs come from
+// src/runtime/state/hold.hpp, schedule.cpp, find_runnable.cpp, turn.cpp and exit.cpp, cut down to
+// their shared state. The stack is one variable, which runs and looks both write.
 //
-// Where barriers are equal nothing is given back, so they are one-sided.
+// Where barriers are equal no goroutine that waits is held, so they are one-sided but for names.
 #include "model/locks.hpp"
 #include "model/status.hpp"
 
@@ -15,7 +15,7 @@ using parts::status;
 namespace {
 
 // The values of src/runtime/state/goroutine.hpp.
-enum need : std::uint8_t { needs_stack = 1, needs_machine = 2, being_trimmed = 4 };
+enum need : std::uint8_t { needs_stack = 1, needs_machine = 2, held = 4 };
 
 struct goroutine {
   parts::status_word status;
@@ -25,7 +25,7 @@ struct goroutine {
 };
 
 template <class Derived, unsigned Threads>
-struct trim_suite : model::locking_suite<Derived, Threads> {
+struct hold_suite : model::locking_suite<Derived, Threads> {
   static constexpr bool has_barriers = false;
 
   goroutine g;
@@ -59,12 +59,12 @@ struct trim_suite : model::locking_suite<Derived, Threads> {
     return was_queued;
   }
 
-  void wait_for_trimmer() {
-    while ((g.needs.load_acquire("TR-1") & being_trimmed) != 0) platform::cpu_relax();
+  void wait_while_held() {
+    while ((g.needs.load_acquire("TR-1") & held) != 0) platform::cpu_relax();
   }
 
   void execute() {
-    if (g.needs.load_acquire("TR-1") != 0) wait_for_trimmer();
+    if (g.needs.load_acquire("TR-1") != 0) wait_while_held();
     run();
   }
 
@@ -88,18 +88,20 @@ struct trim_suite : model::locking_suite<Derived, Threads> {
 
   // ---- sysmon ----
 
-  void trim() {
-    flag();
-    detail::heavy_barrier("TR-1");
-    if (g.status.is_waiting() && is_flagged()) give_back();
-    unflag();
+  void hold() {
+    look_at_all();
+    let_go();
   }
 
-  void flag() { g.needs.or_acq_rel(being_trimmed, "TR-1"); }
+  void look_at_all() {
+    g.needs.or_acq_rel(held, "TR-1");
+    detail::heavy_barrier("TR-1");
+    if (g.status.is_waiting() && is_flagged()) give_back();
+  }
 
   bool is_flagged() {
     if (model::is_left_out("look at the flag again")) return true;
-    return g.needs.load_acquire("TR-1") == being_trimmed;
+    return g.needs.load_acquire("TR-1") == held;
   }
 
   void give_back() {
@@ -108,12 +110,12 @@ struct trim_suite : model::locking_suite<Derived, Threads> {
     g.stack.set(0);
   }
 
-  void unflag() { g.needs.and_acq_rel(static_cast<std::uint8_t>(~being_trimmed), "TR-1"); }
+  void let_go() { g.needs.and_acq_rel(static_cast<std::uint8_t>(~held), "TR-1"); }
 };
 
 // One makes it ready, another runs it.
-struct trim_races_with_ready : trim_suite<trim_races_with_ready, 3> {
-  static constexpr const char* name = "trim_races_with_ready";
+struct hold_races_with_ready : hold_suite<hold_races_with_ready, 3> {
+  static constexpr const char* name = "hold_races_with_ready";
   static constexpr int bound = 4;
 
   void thread(unsigned index) {
@@ -122,13 +124,13 @@ struct trim_races_with_ready : trim_suite<trim_races_with_ready, 3> {
     } else if (index == 1) {
       run_once();
     } else {
-      trim();
+      hold();
     }
   }
 };
 
-// It may have run and wait again when the trimmer looks.
-struct it_waits_again : trim_suite<it_waits_again, 2> {
+// It may have run and wait again when sysmon looks.
+struct it_waits_again : hold_suite<it_waits_again, 2> {
   static constexpr const char* name = "it_waits_again";
   static constexpr int bound = 5;
 
@@ -139,13 +141,13 @@ struct it_waits_again : trim_suite<it_waits_again, 2> {
         run_once();
       }
     } else {
-      trim();
+      hold();
     }
   }
 };
 
 // It has ended, and another goroutine has the record and waits: the flag may be gone.
-struct the_record_lives_on : trim_suite<the_record_lives_on, 2> {
+struct the_record_lives_on : hold_suite<the_record_lives_on, 2> {
   static constexpr const char* name = "the_record_lives_on";
   static constexpr int bound = 4;
 
@@ -159,7 +161,7 @@ struct the_record_lives_on : trim_suite<the_record_lives_on, 2> {
       ready();
       run_once();
     } else {
-      trim();
+      hold();
     }
   }
 
@@ -172,14 +174,14 @@ struct the_record_lives_on : trim_suite<the_record_lives_on, 2> {
   // As next_local() does, and where it leaves off, execute().
   void begin() {
     g.status.transition(status::idle, status::runnable);
-    if (g.needs.load_acquire("TR-1") != needs_stack) wait_for_trimmer();
+    if (g.needs.load_acquire("TR-1") != needs_stack) wait_while_held();
     g.needs.store_relaxed(0);
     run();
   }
 };
 
 // It waits the second time on its own thread, as if locked to it: then no context is saved.
-struct it_waits_on_its_thread : trim_suite<it_waits_on_its_thread, 2> {
+struct it_waits_on_its_thread : hold_suite<it_waits_on_its_thread, 2> {
   static constexpr const char* name = "it_waits_on_its_thread";
   static constexpr int bound = 5;
 
@@ -189,7 +191,7 @@ struct it_waits_on_its_thread : trim_suite<it_waits_on_its_thread, 2> {
       if (pick()) execute();
       park_thread();
     } else {
-      trim();
+      hold();
     }
   }
 
@@ -197,10 +199,84 @@ struct it_waits_on_its_thread : trim_suite<it_waits_on_its_thread, 2> {
     g.needs.or_acq_rel(needs_machine, "TR-1");
     g.status.transition(status::running, status::waiting);
     g.status.transition(status::waiting, status::runnable);  // another thread has made it ready
-    if (!model::is_left_out("wait before it is free")) wait_for_trimmer();
+    if (!model::is_left_out("wait before it is free")) wait_while_held();
     g.needs.and_acq_rel(static_cast<std::uint8_t>(~needs_machine), "TR-1");
     g.status.transition(status::runnable, status::running);
     use_stack();
+  }
+};
+
+// Its extra: what is in it, and whether it is in the record.
+template <class Derived>
+struct extra_suite : model::locking_suite<Derived, 2> {
+  enum content { first_name, second_name, freed };
+
+  detail::atomic<std::uint8_t> needs;
+  detail::atomic<bool> extra;
+  detail::plain<int> text;
+
+  void before() {
+    text.set(first_name);
+    extra.store_relaxed(true);
+  }
+
+  void wait_while_held() {
+    while ((needs.load_acquire("TR-1") & held) != 0) platform::cpu_relax();
+  }
+
+  void hide_extra() {
+    extra.store_relaxed(false);
+    detail::light_barrier("EX-1");
+    wait_while_held();
+  }
+
+  void set_name() {
+    hide_extra();
+    text.set(second_name);
+    extra.store_release(true, "EX-1");
+  }
+
+  // The snapshot's part.
+  void hold_and_read() {
+    held_extra();
+    if (extra.load_acquire("EX-1")) RL_ASSERT(text.get() != freed);
+    let_go_extra();
+  }
+
+  void held_extra() {
+    needs.or_acq_rel(held, "EX-1");
+    detail::heavy_barrier("EX-1");
+  }
+
+  void let_go_extra() { needs.and_acq_rel(static_cast<std::uint8_t>(~held), "EX-1"); }
+};
+
+// The goroutine ends while its name is read.
+struct an_extra_is_freed : extra_suite<an_extra_is_freed> {
+  static constexpr const char* name = "an_extra_is_freed";
+
+  void thread(unsigned index) {
+    if (index == 0) {
+      hide_extra();
+      text.set(freed);
+    } else {
+      hold_and_read();
+    }
+  }
+};
+
+struct a_name_is_set : extra_suite<a_name_is_set> {
+  static constexpr const char* name = "a_name_is_set";
+
+  void thread(unsigned index) {
+    if (index == 0) {
+      set_name();
+      hide_extra();
+      text.set(freed);
+    } else {
+      hold_and_read();
+      hold_and_read();
+    }
   }
 };
 
@@ -208,18 +284,25 @@ struct it_waits_on_its_thread : trim_suite<it_waits_on_its_thread, 2> {
 
 int main(int argc, char** argv) {
   return model::model(
-             "trim",
-             {model::scenario_of<trim_races_with_ready>(), model::scenario_of<it_waits_again>(),
+             "hold",
+             {model::scenario_of<hold_races_with_ready>(), model::scenario_of<it_waits_again>(),
               model::scenario_of<the_record_lives_on>(),
-              model::scenario_of<it_waits_on_its_thread>()},
+              model::scenario_of<it_waits_on_its_thread>(), model::scenario_of<an_extra_is_freed>(),
+              model::scenario_of<a_name_is_set>()},
              {{"TR-1"},
-              {"TR-1@trim"},
+              {"TR-1@look_at_all"},
               {"TR-1@is_waiting"},
               {"TR-1@transition"},
               {"TR-1@execute"},
-              {"TR-1@wait_for_trimmer"},
-              {"TR-1@unflag"},
-              {"TR-1@unflag.release"},
+              {"TR-1@wait_while_held"},
+              {"TR-1@let_go"},
+              {"TR-1@let_go.release"},
+              {"EX-1"},
+              {"EX-1@hide_extra"},
+              {"EX-1@held_extra"},
+              {"EX-1@let_go_extra"},
+              {"EX-1@set_name"},
+              {"EX-1@hold_and_read"},
               {"look at the flag again", the_record_lives_on::name},
               {"wait before it is free", it_waits_on_its_thread::name}})
       .run(argc, argv);
