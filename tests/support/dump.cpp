@@ -10,8 +10,10 @@
 #include <atomic>
 #include <cstddef>
 #include <fstream>
-#include <iterator>
 #include <memory>
+#include <sstream>
+#include <string>
+#include <utility>
 
 namespace sley_test {
 
@@ -48,16 +50,18 @@ const shown_goroutine& find(const std::vector<shown_goroutine>& shown, std::stri
 }
 
 bool has_line_numbers() {
-  std::string section = ".debug";
-  section += "_line";  // in two parts, or the program would find these words
-  std::ifstream file("/proc/self/exe", std::ios::binary);
-  const std::string bytes{std::istreambuf_iterator<char>(file), {}};
-  return bytes.find(section) != std::string::npos;
+  static const bool has_them = [] {
+    std::string section = ".debug";
+    section += "_line";  // in two parts, or the program would find these words
+    std::ostringstream bytes;
+    bytes << std::ifstream("/proc/self/exe", std::ios::binary).rdbuf();
+    return std::move(bytes).str().find(section) != std::string::npos;
+  }();
+  return has_them;
 }
 
 void expect_frame(const shown_goroutine& g, const std::string& function, const std::string& file) {
-  static const bool with_lines = has_line_numbers();
-  if (!with_lines) return;
+  if (!has_line_numbers()) return;
   const std::string place = "\t/.*/" + file + ":[0-9]+ \\+0x[0-9a-f]+";
   for (std::size_t i = 0; i + 1 < g.lines.size(); ++i) {
     if (g.lines[i].find(function) != std::string::npos && g.lines[i][0] != '\t') {

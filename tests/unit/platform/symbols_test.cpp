@@ -15,10 +15,11 @@
 #include <cstdint>
 #include <cstring>
 #include <fstream>
-#include <iterator>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "platform/os.hpp"
@@ -64,8 +65,9 @@ std::uintptr_t address_of(Function* f) {
 
 // Whether this program was compiled with debug information: one of its sections has the name.
 bool has_debug_info() {
-  std::ifstream program("/proc/self/exe", std::ios::binary);
-  const std::string all{std::istreambuf_iterator<char>(program), {}};
+  std::ostringstream program;
+  program << std::ifstream("/proc/self/exe", std::ios::binary).rdbuf();
+  const std::string all = std::move(program).str();
   Elf64_Ehdr header;
   Elf64_Shdr names;
   std::memcpy(&header, all.data(), sizeof(header));
