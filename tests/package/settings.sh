@@ -5,9 +5,10 @@ set -euo pipefail
 . "$(dirname "$0")/common.sh"
 install_moved
 
-# compiler PACKAGE FORM FLAGS...   compiles and links the package's program, with the flags last
+# compile PACKAGE FORM FLAGS...   compiles and links the package's program, with the flags last. One
+# object serves both forms, if their flags are the same.
 compile() {
-  local package=$1 form=$2 option="" cflags libs source
+  local package=$1 form=$2 option="" cflags libs source object
   shift 2
   case $package in
     sley) source=main.cpp ;;
@@ -18,9 +19,10 @@ compile() {
   read -ra cflags < <(pkg-config --cflags $option "$package")
   # shellcheck disable=SC2086
   read -ra libs < <(pkg-config --libs $option "$package")
-  "$cxx" -std=c++20 "${cflags[@]}" "$@" "$here/consumer/$source" "${libs[@]}" \
-    "-Wl,-rpath,$prefix/$libdir" -o "$scratch/program" >"$scratch/link.log" 2>&1
-}
+  object=$scratch/$(printf '%s\n' "$source" "${cflags[@]}" "$@" | sha1sum | cut -c1-40).o
+  [[ -e $object ]] || "$cxx" -std=c++20 "${cflags[@]}" "$@" -c "$here/consumer/$source" -o "$object" &&
+    "$cxx" "$@" "$object" "${libs[@]}" "-Wl,-rpath,$prefix/$libdir" -o "$scratch/program"
+} >"$scratch/link.log" 2>&1
 
 refused() {  # package, form, words of the message, flags...
   local package=$1 form=$2 words=$3
