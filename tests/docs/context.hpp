@@ -47,7 +47,8 @@ extern long size;
 
 namespace debugging {
 void work();
-}
+extern sley::http::response& out;
+}  // namespace debugging
 
 namespace http {
 extern sley::http::router routes;
