@@ -53,13 +53,13 @@ struct snapshot::request : world_request {
     sched.is_snapshot_taken.store_relaxed(false);
   }
 
-  void try_to_hold(goroutine& g) noexcept {
-    if (!is_alive(g)) return;
-    if (!may_hold || !hold_batch::may_be_held(g)) {
-      leave(g);
+  void try_to_hold(goroutine& which) noexcept {
+    if (!is_alive(which)) return;
+    if (!may_hold || !hold_batch::may_be_held(which)) {
+      leave(which);
       return;
     }
-    batch.add(&g);
+    batch.add(&which);
     if (batch.is_full()) look_at_held_ones();
   }
 
@@ -70,26 +70,26 @@ struct snapshot::request : world_request {
   }
 
   void look_at_held_ones() noexcept {
-    batch.look_at_all([this](goroutine& g, bool is_held) {
+    batch.look_at_all([this](goroutine& which, bool is_held) {
       if (is_held) {
-        look_at_held(g);
-      } else if (is_alive(g)) {
-        leave(g);
+        look_at_held(which);
+      } else if (is_alive(which)) {
+        leave(which);
       }
     });
     keep_watch();
   }
 
-  void look_at_held(const goroutine& g) noexcept {
-    look_at_waiting(&g, trace);
-    add(goroutine_view(g, nullptr));
+  void look_at_held(const goroutine& which) noexcept {
+    look_at_waiting(&which, trace);
+    add(goroutine_view(which, nullptr));
   }
 
-  void leave(goroutine& g) noexcept {
+  void leave(goroutine& which) noexcept {
     if (left_count == most_left) {
       is_whole = false;
     } else {
-      left[left_count++] = &g;
+      left[left_count++] = &which;
     }
   }
 
