@@ -2,8 +2,9 @@
 // https://prometheus.io/docs/instrumenting/writing_clientlibs/#standard-and-runtime-collectors
 #include "debug/process_metrics.hpp"
 
+#include "platform/proc_file.hpp"
+
 #include <dirent.h>
-#include <fcntl.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -11,7 +12,6 @@
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <ctime>
 #include <memory>
 #include <optional>
@@ -35,12 +35,11 @@ class process_status {
   enum field : std::size_t { threads = 20, start_ticks = 22, virtual_bytes = 23, pages = 24 };
 
   process_status() {
-    const int fd = ::open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
-    if (fd < 0) return;
     char text[1024];
-    const ssize_t size = ::read(fd, text, sizeof text);
-    ::close(fd);
-    if (size > 0) read({text, static_cast<std::size_t>(size)});
+    const std::string_view fields =
+        platform::stat_after_name("/proc/self/stat", text, sizeof(text));
+    constexpr std::size_t state = 2;  // "S "
+    if (fields.size() > state) read(fields.substr(state));
   }
 
   bool is_known() const { return is_known_; }
@@ -50,11 +49,9 @@ class process_status {
   static constexpr std::size_t first = 4;  // the fields before are no numbers
   static constexpr std::size_t last = pages;
 
-  // The program's name, in parentheses, may contain some itself.
-  void read(std::string_view all) {
-    const char* at = all.data() + all.rfind(')') + 1;
-    const char* const end = all.data() + all.size();
-    at += std::strlen(" S ");
+  void read(std::string_view numbers) {
+    const char* at = numbers.data();
+    const char* const end = at + numbers.size();
     for (std::int64_t& value : values_) {
       if (at >= end) return;
       const auto [stop, error] = std::from_chars(at, end, value);

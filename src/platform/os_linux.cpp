@@ -5,8 +5,8 @@
 #include <sley/detail/lock.hpp>
 
 #include "base/check.hpp"
+#include "platform/proc_file.hpp"
 
-#include <fcntl.h>
 #include <linux/membarrier.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -76,12 +76,9 @@ namespace {
 std::uint32_t most_split_mappings() noexcept {
   constexpr std::uint32_t kernel_default = 65530;
   std::uint32_t mappings = kernel_default;
-  if (const int fd = open("/proc/sys/vm/max_map_count", O_RDONLY | O_CLOEXEC); fd >= 0) {
-    char text[32];
-    const ssize_t n = read(fd, text, sizeof(text));
-    if (n > 0) std::from_chars(text, text + n, mappings);
-    close(fd);
-  }
+  char text[32];
+  const std::size_t size = read_start("/proc/sys/vm/max_map_count", text, sizeof(text));
+  std::from_chars(text, text + size, mappings);
   return mappings / 5 * 4 / 2;
 }
 

@@ -3,10 +3,10 @@
 #include "platform/os.hpp"
 
 #include "platform/placement.hpp"
+#include "platform/proc_file.hpp"
 #include "platform/sanitizer.hpp"
 #include "platform/timespec.hpp"
 
-#include <fcntl.h>
 #include <linux/futex.h>
 #include <pthread.h>
 #include <sched.h>
@@ -149,19 +149,6 @@ std::int64_t thread_cpu_ns(std::int32_t thread_id) noexcept {
 
 namespace {
 
-// The beginning of a file of /proc; the number of bytes, 0 if it can't be read.
-std::size_t read_start(const char* path, char* text, std::size_t size) noexcept {
-  const int saved = errno;
-  std::size_t used = 0;
-  if (const int fd = open(path, O_RDONLY | O_CLOEXEC); fd >= 0) {
-    const ssize_t n = read(fd, text, size);
-    if (n > 0) used = static_cast<std::size_t>(n);
-    close(fd);
-  }
-  errno = saved;
-  return used;
-}
-
 // The name of a file of /proc about a thread of this process.
 struct task_path {
   task_path(std::int32_t thread_id, std::string_view file) noexcept {
@@ -172,21 +159,12 @@ struct task_path {
   char text[64] = "/proc/self/task/";
 };
 
-// The text after the program's name in a `stat` of /proc. The name is in parentheses and may
-// contain some itself.
-std::string_view after_name(const char* path, char* text, std::size_t size) noexcept {
-  const std::string_view all(text, read_start(path, text, size));
-  const std::size_t end = all.rfind(')');
-  return end == std::string_view::npos || end + 2 > all.size() ? std::string_view()
-                                                               : all.substr(end + 2);
-}
-
 }  // namespace
 
 thread_state state_of_thread(std::int32_t thread_id) noexcept {
   const task_path path(thread_id, "/stat");
   char text[256];
-  const std::string_view fields = after_name(path.text, text, sizeof(text));
+  const std::string_view fields = stat_after_name(path.text, text, sizeof(text));
   if (fields.empty()) return thread_state::unknown;
   return fields.front() == 'R' ? thread_state::runs : thread_state::sleeps;
 }
@@ -207,7 +185,7 @@ namespace {
 // 0 if it can't be read.
 std::uint32_t number_of_threads() noexcept {
   char text[512];
-  std::string_view fields = after_name("/proc/self/stat", text, sizeof(text));
+  std::string_view fields = stat_after_name("/proc/self/stat", text, sizeof(text));
   constexpr int before = 17;  // fields between the name and num_threads, proc_pid_stat(5)
   for (int i = 0; i < before; ++i) {
     const std::size_t space = fields.find(' ');

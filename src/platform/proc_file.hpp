@@ -1,0 +1,16 @@
+// Files of /proc of which the beginning is enough. Any thread; errno stays as it was.
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+
+namespace sley::platform {
+
+// Reads the file's beginning, as far as it fits. The number of bytes, 0 if it can't be read.
+std::size_t read_start(const char* path, char* text, std::size_t size) noexcept;
+
+// The text after the program's name in a `stat` of /proc: "S 1 ...", as far as it fits. The name is
+// in parentheses and may contain some itself. Empty if the file can't be read.
+std::string_view stat_after_name(const char* path, char* text, std::size_t size) noexcept;
+
+}  // namespace sley::platform
