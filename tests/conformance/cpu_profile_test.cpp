@@ -2,6 +2,7 @@
 // counted in samples of work that CPU clocks measure, so that a busy machine changes neither.
 #include "support/dump.hpp"
 #include "support/harness.hpp"
+#include "support/line_numbers.hpp"
 #include "support/profile.hpp"
 
 #include <sley/debug.hpp>

@@ -2,6 +2,7 @@
 // pprof` reads them as well: tests/profiles. The pages: tests/http/debug_pages_test.cpp.
 #include "support/dump.hpp"
 #include "support/harness.hpp"
+#include "support/line_numbers.hpp"
 #include "support/profile.hpp"
 #include "support/text.hpp"
 

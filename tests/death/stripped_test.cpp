@@ -4,6 +4,7 @@
 #include "support/child.hpp"
 #include "support/dump.hpp"
 #include "support/harness.hpp"
+#include "support/line_numbers.hpp"
 #include "support/text.hpp"
 
 #include <array>

@@ -2,6 +2,7 @@
 
 #include "support/child.hpp"
 #include "support/harness.hpp"
+#include "support/line_numbers.hpp"
 #include "support/text.hpp"
 
 #include <gtest/gtest.h>
@@ -9,11 +10,8 @@
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
-#include <fstream>
 #include <memory>
-#include <sstream>
 #include <string>
-#include <utility>
 
 namespace sley_test {
 
@@ -47,17 +45,6 @@ const shown_goroutine& find(const std::vector<shown_goroutine>& shown, std::stri
   ADD_FAILURE() << "no goroutine with " << text << " in its header";
   static const shown_goroutine none;
   return none;
-}
-
-bool has_line_numbers() {
-  static const bool has_them = [] {
-    std::string section = ".debug";
-    section += "_line";  // in two parts, or the program would find these words
-    std::ostringstream bytes;
-    bytes << std::ifstream("/proc/self/exe", std::ios::binary).rdbuf();
-    return std::move(bytes).str().find(section) != std::string::npos;
-  }();
-  return has_them;
 }
 
 void expect_frame(const shown_goroutine& g, const std::string& function, const std::string& file) {

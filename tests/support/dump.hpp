@@ -29,9 +29,6 @@ std::vector<shown_goroutine> goroutines_in(const std::string& dump);
 // The one whose header has the text; expects that there is one.
 const shown_goroutine& find(const std::vector<shown_goroutine>& shown, std::string_view text);
 
-// Whether this program knows the lines of its source: then a dump names them.
-bool has_line_numbers();
-
 // Expects a frame of the function among the lines, with its place in the file.
 void expect_frame(const shown_goroutine& g, const std::string& function,
                   const std::string& file = "dump.cpp");

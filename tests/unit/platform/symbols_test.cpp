@@ -4,7 +4,6 @@
 #include "platform/symbols.hpp"
 
 #include <dlfcn.h>
-#include <elf.h>
 #include <gtest/gtest.h>
 #include <malloc.h>
 
@@ -13,16 +12,13 @@
 #include <csignal>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
-#include <fstream>
-#include <sstream>
 #include <string>
 #include <string_view>
 #include <thread>
-#include <utility>
 #include <vector>
 
 #include "platform/os.hpp"
+#include "support/line_numbers.hpp"
 
 namespace platform = sley::platform;
 
@@ -63,19 +59,7 @@ std::uintptr_t address_of(Function* f) {
   return reinterpret_cast<std::uintptr_t>(f);
 }
 
-// Whether this program was compiled with debug information: one of its sections has the name.
-bool has_debug_info() {
-  std::ostringstream program;
-  program << std::ifstream("/proc/self/exe", std::ios::binary).rdbuf();
-  const std::string all = std::move(program).str();
-  Elf64_Ehdr header;
-  Elf64_Shdr names;
-  std::memcpy(&header, all.data(), sizeof(header));
-  std::memcpy(&names, &all[header.e_shoff + sizeof(names) * header.e_shstrndx], sizeof(names));
-  return all.substr(names.sh_offset, names.sh_size).find(".debug_line") != std::string::npos;
-}
-
-bool lines_are_known() { return platform::knows_lines() && has_debug_info(); }
+bool lines_are_known() { return platform::knows_lines() && sley_test::has_line_numbers(); }
 
 // ---- functions in known places ----
 
