@@ -105,6 +105,12 @@ set(SLEY_TEST_PREFIX "" CACHE STRING
   "put before every test's name, so that tests of several build trees can be told apart in one run")
 mark_as_advanced(SLEY_TEST_PREFIX)
 
+# The libraries of several configurations lie beside each other where they are installed.
+get_property(is_multi_config GLOBAL PROPERTY GENERATOR_IS_MULTI_CONFIG)
+if(SLEY_INSTALL AND is_multi_config AND NOT DEFINED CMAKE_DEBUG_POSTFIX)
+  set(CMAKE_DEBUG_POSTFIX d)
+endif()
+
 if(NOT SLEY_BUILD_STATIC AND NOT SLEY_BUILD_SHARED)
   message(FATAL_ERROR "sley: SLEY_BUILD_STATIC and SLEY_BUILD_SHARED are both off")
 endif()

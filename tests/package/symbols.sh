@@ -12,7 +12,7 @@ needs() {  # library, allowed names as a regular expression
   [[ -z $other ]] || fail "lib$1.so needs $other"
 }
 
-for name in sley sley-http sley-tls sley-testing; do
+for name in $(cd "$prefix/$libdir" && printf '%s\n' lib*.so lib*.a | sed -n 's/^lib\([^*]*\)\.\(so\|a\)$/\1/p' | sort -u); do
   if built lib$name.so; then
     foreign=$(nm -DC --defined-only "$prefix/$libdir/lib$name.so" \
       | grep -vE '^[0-9a-f]+ [TRBDVW] (sley::|(typeinfo|typeinfo name|vtable) for sley::)' || true)
