@@ -1,5 +1,6 @@
-# The libraries that <sley/redis.hpp>, <sley/postgres.hpp> and <sley/curl.hpp> adapt, for tests and
-# examples: sley itself does not need them. Each target is there if its library is found.
+# The libraries that <sley/redis.hpp>, <sley/postgres.hpp>, <sley/curl.hpp> and <sley/nats.hpp>
+# adapt, for tests and examples: sley itself does not need them. Each target is there if its library
+# is found.
 find_path(HIREDIS_INCLUDE_DIR hiredis/hiredis.h)
 find_library(HIREDIS_LIBRARY hiredis)
 mark_as_advanced(HIREDIS_INCLUDE_DIR HIREDIS_LIBRARY)
@@ -26,4 +27,17 @@ if(libpq_has_pipelines)
   add_library(sley_libpq INTERFACE)
   target_include_directories(sley_libpq SYSTEM INTERFACE "${LIBPQ_INCLUDE_DIR}")
   target_link_libraries(sley_libpq INTERFACE "${LIBPQ_LIBRARY}")
+endif()
+
+# The newest status that <sley/nats.hpp> names.
+find_path(LIBNATS_INCLUDE_DIR nats/nats.h)
+find_library(LIBNATS_LIBRARY nats)
+mark_as_advanced(LIBNATS_INCLUDE_DIR LIBNATS_LIBRARY)
+if(LIBNATS_INCLUDE_DIR AND LIBNATS_LIBRARY)
+  file(STRINGS "${LIBNATS_INCLUDE_DIR}/nats/status.h" libnats_is_new REGEX "NATS_MISSED_HEARTBEAT")
+endif()
+if(libnats_is_new)
+  add_library(sley_libnats INTERFACE)
+  target_include_directories(sley_libnats SYSTEM INTERFACE "${LIBNATS_INCLUDE_DIR}")
+  target_link_libraries(sley_libnats INTERFACE "${LIBNATS_LIBRARY}")
 endif()

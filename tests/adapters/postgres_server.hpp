@@ -1,10 +1,10 @@
 // A PostgreSQL server for the tests of one program: with files and a Unix socket in a folder of its
 // own, far from any other cluster of the machine. It runs from before the first test until after
-// the last one. If the program ends without that, the kernel tells the server to end. PostgreSQL
-// refuses to run as root: then a user without rights runs it.
+// the last one. PostgreSQL refuses to run as root: then a user without rights runs it.
 #pragma once
 
-#include <sley/buffered.hpp>
+#include "adapters/server_process.hpp"
+
 #include <sley/os.hpp>
 #include <sley/postgres.hpp>
 
@@ -49,26 +49,12 @@ class postgres_server : public ::testing::Environment {
 
   // Returns when it takes connections.
   void start() {
-    sley::os::command server =
-        command("postgres", {"-k", folder_, "-c", "listen_addresses=", "-c", "fsync=off", "-c",
-                             "max_connections=120", "-c", "log_min_messages=log"});
-    server.errors = sley::os::redirect::pipe();
-    process_ = sley::os::process::start(server);
-    sley::buffered_reader lines(process_.stderr_pipe());
-    std::string all;
-    while (all.find("ready to accept connections") == std::string::npos) {
-      const auto line = lines.read_line();
-      if (!line) throw std::runtime_error("the server has not started:\n" + all);
-      all.append(*line).append("\n");
-    }
+    process_.start(command("postgres", {"-k", folder_, "-c", "listen_addresses=", "-c", "fsync=off",
+                                        "-c", "max_connections=120", "-c", "log_min_messages=log"}),
+                   "ready to accept connections");
   }
   // At once, with all its sessions.
-  void stop() {
-    std::error_code has_ended;
-    process_.kill(SIGQUIT, has_ended);
-    process_.wait(has_ended);
-    process_ = {};
-  }
+  void stop() { process_.stop(SIGQUIT); }
 
   std::string conninfo() const {
     return "host=" + folder_.string() + " port=5432 user=postgres dbname=postgres";
@@ -103,7 +89,7 @@ class postgres_server : public ::testing::Environment {
   static constexpr ::uid_t unprivileged = 65534;
 
   std::filesystem::path folder_;
-  sley::os::process process_;
+  server_process process_;
 };
 
 // GoogleTest's, which ends it.

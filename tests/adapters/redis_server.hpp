@@ -1,20 +1,14 @@
 // A redis-server for one test: on a Unix socket in a folder of its own, with nothing on disk. It is
-// ready when the constructor returns, and has ended when the destructor does. If the test ends
-// without that, the kernel kills the server.
+// ready when the constructor returns, and has ended when the destructor does.
 #pragma once
 
-#include <sley/buffered.hpp>
-#include <sley/os.hpp>
+#include "adapters/server_process.hpp"
 
 #include <gtest/gtest.h>
 
-#include <csignal>
 #include <cstdlib>
 #include <filesystem>
-#include <stdexcept>
 #include <string>
-#include <string_view>
-#include <utility>
 #include <vector>
 
 namespace sley_test {
@@ -52,30 +46,17 @@ class redis_server {
 
   // Returns when it takes connections.
   void start() {
-    process_ = sley::os::process::start(
-        {.program = "setpriv", .arguments = arguments_, .output = sley::os::redirect::pipe()});
-    sley::buffered_reader lines(process_.stdout_pipe());
-    std::string all;
-    while (all.find("eady to accept connections") == std::string::npos) {  // or "Ready"
-      const auto line = lines.read_line();
-      if (!line) throw std::runtime_error("redis-server has not started:\n" + all);
-      all.append(*line).append("\n");
-    }
+    process_.start({.arguments = arguments_}, "eady to accept connections");  // or "Ready"
   }
   // At once, with all its connections.
-  void stop() {
-    std::error_code has_ended;
-    process_.kill(SIGKILL, has_ended);
-    process_.wait(has_ended);
-    process_ = {};
-  }
+  void stop() { process_.stop(); }
 
   std::string socket;
 
  private:
   std::filesystem::path folder_;
   std::vector<std::string> arguments_;
-  sley::os::process process_;
+  server_process process_;
 };
 
 }  // namespace sley_test

@@ -1,5 +1,6 @@
 // Messages of a library that is adapted, as a channel: a goroutine reads them from their source
-// until that fails, or the owner ends it. For <sley/redis.hpp> and <sley/postgres.hpp>.
+// until that fails, or the owner ends it. For <sley/redis.hpp>, <sley/postgres.hpp> and
+// <sley/nats.hpp>.
 #pragma once
 
 #include <sley/chan.hpp>
