@@ -56,7 +56,7 @@ configure_package_config_file(cmake/sley-config.cmake.in "${CMAKE_CURRENT_BINARY
   PATH_VARS module_dir
   NO_SET_AND_CHECK_MACRO)
 write_basic_package_version_file("${CMAKE_CURRENT_BINARY_DIR}/sley-config-version.cmake"
-  COMPATIBILITY SameMinorVersion)
+  COMPATIBILITY ${SLEY_COMPATIBILITY})
 install(FILES
   "${CMAKE_CURRENT_BINARY_DIR}/sley-config.cmake"
   "${CMAKE_CURRENT_BINARY_DIR}/sley-config-version.cmake"

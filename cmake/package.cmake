@@ -11,7 +11,7 @@ set(CPACK_COMPONENTS_ALL sley_library sley_dev)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 
 # By the version that the soname has, so that packages of two versions can be installed side by side.
-set(library_package "libsley${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}")
+set(library_package "libsley${SLEY_ABI_VERSION}")
 set(CPACK_COMPONENT_SLEY_LIBRARY_DESCRIPTION "The shared libraries.")
 set(CPACK_DEBIAN_SLEY_LIBRARY_PACKAGE_NAME ${library_package})
 set(CPACK_DEBIAN_SLEY_LIBRARY_PACKAGE_SECTION libs)
