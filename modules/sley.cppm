@@ -138,6 +138,7 @@ using sley::without_cancel;
 }  // namespace sley
 
 export namespace sley::debug {
+using sley::debug::delta_profile;
 using sley::debug::dump_goroutines;
 using sley::debug::dump_profile;
 using sley::debug::function_name;
@@ -154,6 +155,8 @@ using sley::debug::metrics_text;
 using sley::debug::profile;
 using sley::debug::profile_kind;
 using sley::debug::profile_text;
+using sley::debug::set_block_profile_rate;
+using sley::debug::set_mutex_profile_fraction;
 }  // namespace sley::debug
 
 export namespace sley::debug::cpu_profile {

@@ -2,7 +2,9 @@
 // as text and as values. <sley/http/debug.hpp> has them as pages for a browser.
 #pragma once
 
+#include <sley/context.hpp>
 #include <sley/detail/config.hpp>
+#include <sley/time_span.hpp>
 
 #include <chrono>
 #include <cstddef>
@@ -10,6 +12,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 namespace sley::debug {
@@ -69,12 +72,14 @@ SLEY_API std::vector<goroutine_info> leaks();
 enum class profile_kind : std::uint8_t {
   goroutine,      // all goroutines; equal state, name and stack are taken together
   thread_create,  // the runtime's threads: their number, because no stack of their making is kept
+  block,          // where goroutines have waited for others; see set_block_profile_rate
+  mutex,          // where holders of locks have kept others waiting; set_mutex_profile_fraction
 };
 
 // The profile in pprof's format, a message of profile.proto, with the names of functions inside.
 // The file that it becomes is for `go tool pprof` and what else reads that format. It is not
-// packed, which readers take as well. Samples have the labels `state` and `name`, with the values
-// that goroutine_info has.
+// packed, which readers take as well. Samples of goroutines have the labels `state` and `name`,
+// with the values that goroutine_info has.
 //
 // Any thread; parks. As goroutines(), if it is of them; looking up the names takes 0.1 s at first,
 // and more in a large program. std::bad_alloc; std::invalid_argument: there is no such kind. From
@@ -83,6 +88,42 @@ SLEY_API std::string profile(profile_kind kind);
 
 // The same as text to read, in the layout of Go's. From Go's pprof.Lookup(name).WriteTo(w, 1).
 SLEY_API std::string profile_text(profile_kind kind);
+
+// The block profile has where goroutines and threads have waited for others, how often and how
+// long: for channels, in selects, for mutexes, condition variables, semaphores, wait groups,
+// futures and what is made of these, until they got it, gave up at a deadline or by a context. Time
+// in which they were runnable and did not run yet is part of it. Sleeping, descriptors and system
+// calls are not in it, nor is a wait that has not ended.
+//
+// On average one wait is taken in `rate` of waiting: a wait of that length or more always, a
+// shorter one with the probability length / rate, and then it stands for rate / length waits. 1 ns
+// takes each wait; 0 or less, as in the beginning, none. What was taken before stays. A wait that
+// is taken costs some microseconds, any other one two looks at the clock. While the rate is 0, a
+// wait costs three instructions more.
+//
+// 4096 stacks fit. What has another one is under `lost_waits`. A goroutine with less than 8 KiB of
+// its stack left has none, and with glibc before 2.35 there are none. Any thread; never parks.
+// std::bad_alloc without 2.2 MB of address space. From Go's runtime.SetBlockProfileRate.
+SLEY_API void set_block_profile_rate(time_span rate);
+
+// The mutex profile has where a mutex, shared_mutex or recursive_mutex was unlocked that others
+// waited for, how often and how long all of them have waited together for that holder. (Exactly
+// that for one or two waiters. Of more, the first and the last in line stand for all.)
+//
+// One such unlocking in `fraction` is taken, by chance, and stands for as many. 1 takes each; 0, as
+// in the beginning, none. Returns what it was before; a negative number changes nothing. The rest
+// is as for the block profile. From Go's runtime.SetMutexProfileFraction.
+SLEY_API int set_mutex_profile_fraction(int fraction);
+
+// What comes to the block or mutex profile in the next `duration`, in the same format. It does not
+// switch the profile on.
+//
+// Parks for the duration, at most until the context ends: the error is ctx.error() then, which the
+// first form throws as std::system_error. std::invalid_argument for another kind. Otherwise as
+// profile(). From `?seconds=` of Go's net/http/pprof.
+SLEY_API std::string delta_profile(profile_kind kind, time_span duration, const context& ctx = {});
+SLEY_API std::string delta_profile(profile_kind kind, time_span duration, const context& ctx,
+                                   std::error_code& error);
 
 // Where the CPU time goes, as a profile in the same format.
 namespace cpu_profile {

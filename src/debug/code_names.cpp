@@ -3,7 +3,9 @@
 #include "platform/symbols.hpp"
 #include "runtime/inspect/goroutine_text.hpp"
 
+#include <algorithm>
 #include <array>
+#include <iterator>
 
 namespace sley::debug {
 
@@ -30,6 +32,14 @@ bool code_names::is_runtimes_own(std::uintptr_t return_address) {
   const auto [at, is_new] = is_own_.try_emplace(return_address);
   if (is_new) at->second = rt::is_runtimes_own(return_address);
   return at->second;
+}
+
+std::vector<std::uintptr_t> code_names::without_runtimes_own(
+    std::span<const std::uintptr_t> frames) {
+  std::vector<std::uintptr_t> shown;
+  std::ranges::copy_if(frames, std::back_inserter(shown),
+                       [this](std::uintptr_t frame) { return !is_runtimes_own(frame); });
+  return shown;
 }
 
 }  // namespace sley::debug

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -30,6 +31,8 @@ class code_names {
   const std::vector<code_line>& of(std::uintptr_t return_address);
   // Is it a frame of the runtime's own, which says nothing to the author of a goroutine?
   bool is_runtimes_own(std::uintptr_t return_address);
+  // The other frames. Stacks at the same place may have come there by different ways inside.
+  std::vector<std::uintptr_t> without_runtimes_own(std::span<const std::uintptr_t> frames);
 
  private:
   static void keep(void* lines, const platform::frame_name& frame);

@@ -3,8 +3,8 @@
 #include "platform/os.hpp"
 #include "platform/sanitizer.hpp"
 #include "platform/unwind/own_process.hpp"
-#include "runtime/inspect/stack_trace.hpp"
 #include "runtime/state/machine.hpp"
+#include "runtime/state/stack_bounds.hpp"
 
 #include <algorithm>
 

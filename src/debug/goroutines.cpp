@@ -12,9 +12,7 @@
 
 #include <algorithm>
 #include <functional>
-#include <iterator>
 #include <map>
-#include <span>
 #include <string_view>
 #include <tuple>
 #include <utility>
@@ -89,16 +87,6 @@ void dump_goroutines(int fd) {
 
 namespace {
 
-// Without the runtime's own frames: goroutines that wait at the same place may have come there by
-// different ways inside.
-std::vector<std::uintptr_t> shown_frames(std::span<const std::uintptr_t> frames,
-                                         code_names& names) {
-  std::vector<std::uintptr_t> shown;
-  std::ranges::copy_if(frames, std::back_inserter(shown),
-                       [&](std::uintptr_t frame) { return !names.is_runtimes_own(frame); });
-  return shown;
-}
-
 // State, name and stack.
 using group_key = std::tuple<std::string_view, std::string_view, std::vector<std::uintptr_t>>;
 
@@ -109,7 +97,7 @@ std::vector<named_group> groups_of(const rt::snapshot& all, bool by_name) {
     for_each(all, [&](const auto& e) {
       const rt::goroutine_view& g = e.goroutine;
       const std::string_view name = by_name ? g.name() : std::string_view();
-      ++counts[{g.state, name, shown_frames(e.frames(), names)}];
+      ++counts[{g.state, name, names.without_runtimes_own(e.frames())}];
     });
   });
   std::vector<named_group> result;

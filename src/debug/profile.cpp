@@ -1,6 +1,7 @@
-// Profiles of what there is at one moment, for pprof and as text.
-#include "base/print.hpp"
+// Profiles of what there is at one moment or has been so far, for pprof and as text.
 #include "debug/code_names.hpp"
+#include "debug/contentions.hpp"
+#include "debug/frame_text.hpp"
 #include "debug/goroutine_groups.hpp"
 #include "debug/large_stack.hpp"
 #include "debug/profile_message.hpp"
@@ -11,6 +12,10 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
+#include <limits>
+#include <new>
+#include <optional>
 #include <stdexcept>
 #include <string_view>
 
@@ -25,6 +30,8 @@ std::string_view name_of(profile_kind kind) {
   switch (kind) {
     case profile_kind::goroutine: return "goroutine";
     case profile_kind::thread_create: return "threadcreate";
+    case profile_kind::block: return "contention";
+    case profile_kind::mutex: return "mutex";
   }
   throw std::invalid_argument("sley::debug::profile: no such kind of profile");
 }
@@ -32,6 +39,12 @@ std::string_view name_of(profile_kind kind) {
 std::vector<named_group> groups_of(profile_kind kind) {
   if (kind == profile_kind::goroutine) return goroutines_by_name();
   return {{"", {runtime::read_stats().threads, "", {}}}};
+}
+
+// Null if it is a profile of something else.
+rt::contention_profile* contention_profile_of(profile_kind kind) {
+  if (kind == profile_kind::block) return &rt::block_profile;
+  return kind == profile_kind::mutex ? &rt::mutex_profile : nullptr;
 }
 
 // ---- as pprof's message ----
@@ -63,23 +76,6 @@ void append_labels(std::string& to, const named_group& g) {
   to += "\"state\":" + quoted(g.group.state) + "}\n";
 }
 
-std::string hexadecimal(std::uint64_t n) {
-  base::line_writer digits;
-  return std::string(digits.hex(n).view());
-}
-
-void append_frame(std::string& to, std::uintptr_t return_address, code_names& names) {
-  const std::string call = "#\t" + hexadecimal(return_address - 1);
-  const std::vector<code_line>& lines = names.of(return_address);
-  if (lines.empty()) to += call + '\n';
-  for (const code_line& l : lines) {
-    to += call + '\t' + l.function;
-    if (l.function_start != 0) to += '+' + hexadecimal(return_address - 1 - l.function_start);
-    if (!l.file.empty()) to += '\t' + l.file + ':' + std::to_string(l.line);
-    to += '\n';
-  }
-}
-
 // From Go's printCountProfile.
 std::string text_of(std::string_view name, const std::vector<named_group>& groups) {
   std::size_t total = 0;
@@ -88,15 +84,21 @@ std::string text_of(std::string_view name, const std::vector<named_group>& group
   text += " profile: total " + std::to_string(total) + '\n';
   code_names names;
   for (const named_group& g : groups) {
-    text += std::to_string(g.group.count) + " @";
-    for (const std::uintptr_t frame : g.group.stack) text += ' ' + hexadecimal(frame);
-    if (g.group.stack.empty()) text += " 0x0";  // pprof refuses a line without an address
-    text += '\n';
+    text += std::to_string(g.group.count);
+    append_stack(text, g.group.stack);
     append_labels(text, g);
-    for (const std::uintptr_t frame : g.group.stack) append_frame(text, frame, names);
+    append_functions(text, g.group.stack, names);
     text += '\n';
   }
   return text;
+}
+
+std::string first_lines_of(profile_kind kind) {
+  std::string lines = "--- " + std::string(name_of(kind)) + ":\ncycles/second=1000000000\n";
+  if (kind == profile_kind::mutex) {
+    lines += "sampling period=" + std::to_string(rt::mutex_profile.rate()) + '\n';
+  }
+  return lines;
 }
 
 // Of the groups that there are now.
@@ -113,9 +115,53 @@ std::string made_by(std::string (*form)(std::string_view, const std::vector<name
 
 // ---- the interface ----
 
-std::string profile(profile_kind kind) { return made_by(&message_of, kind); }
+std::string profile(profile_kind kind) {
+  if (const rt::contention_profile* p = contention_profile_of(kind)) {
+    return contention_message(contentions_so_far(*p), std::nullopt);
+  }
+  return made_by(&message_of, kind);
+}
 
-std::string profile_text(profile_kind kind) { return made_by(&text_of, kind); }
+std::string profile_text(profile_kind kind) {
+  if (const rt::contention_profile* p = contention_profile_of(kind)) {
+    return contention_text(contentions_so_far(*p), first_lines_of(kind));
+  }
+  return made_by(&text_of, kind);
+}
+
+std::string delta_profile(profile_kind kind, time_span duration, const context& ctx,
+                          std::error_code& error) {
+  const rt::contention_profile* p = contention_profile_of(kind);
+  if (p == nullptr) {
+    throw std::invalid_argument("sley::debug::delta_profile: it is for waits alone");
+  }
+  const auto begin = std::chrono::steady_clock::now();
+  const contentions before = contentions_so_far(*p);
+  this_goroutine::sleep_for(duration, ctx, error);
+  if (error) return {};
+  const contentions since = contentions_between(before, contentions_so_far(*p));
+  return contention_message(since, std::chrono::steady_clock::now() - begin);
+}
+
+std::string delta_profile(profile_kind kind, time_span duration, const context& ctx) {
+  std::error_code error;
+  std::string result = delta_profile(kind, duration, ctx, error);
+  if (error) throw std::system_error(error, "sley::debug::delta_profile");
+  return result;
+}
+
+void set_block_profile_rate(time_span rate) {
+  if (rate.count() > 0 && !rt::block_profile.make_room()) throw std::bad_alloc();
+  rt::block_profile.set_rate(std::max<std::int64_t>(rate.count(), 0));
+}
+
+int set_mutex_profile_fraction(int fraction) {
+  const auto before = static_cast<int>(rt::mutex_profile.rate());
+  if (fraction < 0) return before;
+  if (fraction > 0 && !rt::mutex_profile.make_room()) throw std::bad_alloc();
+  rt::mutex_profile.set_rate(fraction);
+  return before;
+}
 
 std::string function_name(std::uintptr_t address) {
   std::string name;

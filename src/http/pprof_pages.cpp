@@ -17,6 +17,7 @@
 #include <stdexcept>
 #include <string>
 #include <system_error>
+#include <utility>
 
 namespace sley::debug {
 
@@ -33,6 +34,12 @@ constexpr std::string_view index_page = R"(<!doctype html>
 <a href="goroutine?debug=1">taken together</a>, <a href="goroutine?debug=2">one by one</a>
 <li><a href="profile">profile</a>: where the CPU time goes, for 30 seconds from now on;
 <a href="profile?seconds=5">for 5</a>
+<li><a href="block">block</a>: where goroutines have waited for others, if the program has
+switched it on by <code>debug::set_block_profile_rate</code>; <a href="block?debug=1">as text</a>,
+<a href="block?seconds=5">for 5 seconds</a> from now on
+<li><a href="mutex">mutex</a>: where holders of locks have kept others waiting, if the program has
+switched it on by <code>debug::set_mutex_profile_fraction</code>;
+<a href="mutex?debug=1">as text</a>, <a href="mutex?seconds=5">for 5 seconds</a> from now on
 <li><a href="threadcreate">threadcreate</a>: the runtime's threads;
 <a href="threadcreate?debug=1">as text</a>
 <li><a href="cmdline">cmdline</a>: the arguments of the program
@@ -75,6 +82,23 @@ void show_kind(http::request& in, http::response& out, std::string_view name, pr
   }
 }
 
+unsigned seconds_in(const http::request& in, unsigned otherwise) {
+  constexpr unsigned most = 24 * 3600;
+  const unsigned seconds = number_in(in, "seconds", otherwise);
+  if (seconds == 0 || seconds > most) throw http::status_error(400);
+  return seconds;
+}
+
+// With `seconds`, what comes in that time. That has no text, as in Go.
+void show_waits(http::request& in, http::response& out, std::string_view name, profile_kind kind) {
+  if (!in.query_parameters().contains("seconds")) return show_kind(in, out, name, kind);
+  if (number_in(in, "debug", 0) != 0) throw http::status_error(400);
+  const std::chrono::seconds duration(seconds_in(in, 0));
+  std::error_code has_gone;
+  std::string message = delta_profile(kind, duration, in.context(), has_gone);
+  if (!has_gone) send_file(out, name, std::move(message));
+}
+
 // A profile that is on until the handler's end.
 class running_profile {
  public:
@@ -102,9 +126,7 @@ void refuse(http::response& out, int status, std::string_view why) {
 
 void show_cpu(http::request& in, http::response& out) {
   constexpr unsigned usual = 30;
-  constexpr unsigned most = 24 * 3600;
-  const unsigned seconds = number_in(in, "seconds", usual);
-  if (seconds == 0 || seconds > most) throw http::status_error(400);
+  const unsigned seconds = seconds_in(in, usual);
   const context& client = in.context();
   std::optional<running_profile> p;
   try {
@@ -161,6 +183,10 @@ void show_pprof(http::request& in, http::response& out, std::string_view page) {
     show_kind(in, out, page, profile_kind::goroutine);
   } else if (page == "threadcreate") {
     show_kind(in, out, page, profile_kind::thread_create);
+  } else if (page == "block") {
+    show_waits(in, out, page, profile_kind::block);
+  } else if (page == "mutex") {
+    show_waits(in, out, page, profile_kind::mutex);
   } else if (page == "profile") {
     show_cpu(in, out);
   } else if (page == "cmdline") {

@@ -16,8 +16,8 @@ namespace {
 constexpr const char* rank_names[] = {"none",    "boot",       "deadlines",   "border",
                                       "timers",  "descriptor", "descriptors", "channel",
                                       "waiters", "machines",   "scheduler",   "global_queue",
-                                      "stacks",  "objects",    "memory"};
-static_assert(std::size(rank_names) == static_cast<std::size_t>(lock_rank::memory) + 1);
+                                      "stacks",  "objects",    "memory",      "profiles"};
+static_assert(std::size(rank_names) == static_cast<std::size_t>(lock_rank::profiles) + 1);
 
 const char* name_of(lock_rank rank) noexcept { return rank_names[static_cast<std::size_t>(rank)]; }
 

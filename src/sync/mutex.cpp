@@ -13,6 +13,7 @@
 #include "sync/misuse.hpp"
 #include "sync/spinning.hpp"
 #include "sync/timed_waiter.hpp"
+#include "sync/unlock_event.hpp"
 #include "sync/wait_with_context.hpp"
 
 #include <new>
@@ -178,6 +179,7 @@ bool mutex::hand_on() noexcept {
     rt::leave(m);
     return false;
   }
+  const sync::unlock_event event(&waiters_);
   detail::chosen_waiters chosen;
   waiters_.choose(1, chosen);
   const bool is_handed_over = chosen.first != nullptr && (seen & starving) != 0;
@@ -194,6 +196,7 @@ bool mutex::hand_on() noexcept {
     is_done = state_.cas_release(seen, next, "MX-1");
   }
   waiters_.release_and_wake(chosen);
+  event.record();
   rt::leave(m);
   return true;
 }

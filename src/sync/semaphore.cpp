@@ -4,6 +4,7 @@
 #include "runtime/entry/enter.hpp"
 #include "runtime/state/wait_reason.hpp"
 #include "sync/timed_waiter.hpp"
+#include "sync/unlock_event.hpp"
 #include "sync/wait_with_context.hpp"
 
 #include <stdexcept>
@@ -44,7 +45,7 @@ bool semaphore_core::acquire_slow(wait_limit limit) {
 
 // Serves waiters first; the rest goes to the count. If a waiter was chosen the count is zero, so
 // the rest fits.
-void semaphore_core::release_slow(std::ptrdiff_t n, std::ptrdiff_t limit) {
+void semaphore_core::release_slow(std::ptrdiff_t n, std::ptrdiff_t limit, bool is_lock) {
   if (n < 0 || n > limit) {
     throw std::logic_error(
         "sley::counting_semaphore: the released count is negative or over max()");
@@ -52,10 +53,12 @@ void semaphore_core::release_slow(std::ptrdiff_t n, std::ptrdiff_t limit) {
   rt::machine* m = rt::enter();
   chosen_waiters chosen;
   waiters_.guard().acquire();
+  const sync::unlock_event event(is_lock ? &waiters_ : nullptr);
   const auto left =
       n - static_cast<std::ptrdiff_t>(waiters_.choose(static_cast<std::size_t>(n), chosen));
   const bool fits = units_.add(left, !waiters_.is_empty(), limit);
   waiters_.release_and_wake(chosen);
+  event.record();
   rt::leave(m);
   if (!fits)
     throw std::logic_error("sley::counting_semaphore: a release would make more units than max()");

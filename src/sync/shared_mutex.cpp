@@ -17,6 +17,7 @@
 #include "runtime/state/wait_reason.hpp"
 #include "sync/misuse.hpp"
 #include "sync/timed_waiter.hpp"
+#include "sync/unlock_event.hpp"
 #include "sync/wait_with_context.hpp"
 
 namespace sley {
@@ -46,7 +47,9 @@ asking_place& place_of(std::uintptr_t mark) noexcept {
 [[gnu::noinline]] void tell_writers(asking_place& place) noexcept {
   rt::machine* m = rt::enter();
   place.list.guard().acquire();
+  const sync::unlock_event event(&place.list);
   place.list.wake_all_and_release();
+  event.record();
   rt::leave(m);
 }
 
@@ -145,7 +148,9 @@ void shared_mutex::count_out() noexcept {
   rt::machine* m = rt::enter();  // the writer waits for us, so the lock is there
   draining_.guard().acquire();
   state_.and_acq_rel(~drains, "SM-1");
+  const sync::unlock_event event(&draining_);
   draining_.wake_one_and_release();
+  event.record();
   rt::leave(m);
 }
 
@@ -207,7 +212,7 @@ bool shared_mutex::try_lock() noexcept {
   if (!writers_.try_acquire()) return false;
   std::uint64_t free = 0;
   if (!state_.cas_acquire(free, writer, "SM-1")) {
-    writers_.release(1, 1);
+    writers_.release_lock();
     return false;
   }
   if (has_slots_.load_relaxed() || is_asking_) {  // SM-1: readers set it in the count
@@ -226,7 +231,7 @@ void shared_mutex::unlock() noexcept {
   owner_.leave("sley: a shared_mutex is unlocked by a goroutine or thread that has not locked it");
   std::uint64_t seen = writer;
   if (state_.cas_release(seen, 0, "SM-1")) {
-    writers_.release(1, 1);
+    writers_.release_lock();
     return;
   }
   if ((seen & writer) == 0) base::fatal("sley: unlock of an unlocked shared_mutex");
@@ -235,7 +240,7 @@ void shared_mutex::unlock() noexcept {
 
 void shared_mutex::end_turn() noexcept {
   let_readers_in();
-  writers_.release(1, 1);
+  writers_.release_lock();
 }
 
 // The writer goes, and the waiting readers are counted at once, so that the next writer waits for
@@ -244,11 +249,13 @@ void shared_mutex::let_readers_in() noexcept {
   rt::machine* m = rt::enter();
   detail::chosen_waiters chosen;
   readers_.guard().acquire();
+  const sync::unlock_event event(&readers_);
   const std::uint64_t let_in = readers_.choose(SIZE_MAX, chosen) * reader;
   std::uint64_t seen = state_.load_relaxed();  // the cas decides
   while (!state_.cas_release(seen, (seen & ~(writer | blocked)) + let_in, "SM-1")) {
   }
   readers_.release_and_wake(chosen);
+  event.record();
   rt::leave(m);
 }
 

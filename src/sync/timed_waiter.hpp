@@ -35,6 +35,8 @@ struct list_waiter {
   rt::goroutine* g = nullptr;         // [const]
   sync::wake_claim* claim = nullptr;  // [const] null: it is parked, and has no deadline
   bool is_told = false;               // [lock: the list's] set by its waker
+  // Since when it waits, as far as the mutex profile has not counted it; 0: the profile was off.
+  std::int64_t since_ns = 0;  // [lock: the list's]
 };
 
 }  // namespace sley::detail

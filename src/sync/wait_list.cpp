@@ -14,11 +14,13 @@
 #include "runtime/queue/ready.hpp"
 #include "runtime/run/park.hpp"
 #include "runtime/source/timers.hpp"
+#include "runtime/state/contention.hpp"
 #include "runtime/state/machine.hpp"
 #include "sync/misuse.hpp"
 #include "sync/timed_waiter.hpp"
 #include "sync/wait_ender.hpp"
 
+#include <algorithm>
 #include <new>
 
 namespace sley {
@@ -86,6 +88,8 @@ void wait_list::release_and_wake(const chosen_waiters& chosen) noexcept {
 }
 
 void wait_list::push(list_waiter* w, bool first_in_line) noexcept {
+  if (__builtin_expect(rt::mutex_profile.is_on(), 0)) note_begin(w, first_in_line);
+  ++size_;
   w->previous = first_in_line ? nullptr : last_;
   w->next = first_in_line ? first_ : nullptr;
   (w->previous != nullptr ? w->previous->next : first_) = w;
@@ -95,8 +99,30 @@ void wait_list::push(list_waiter* w, bool first_in_line) noexcept {
 void wait_list::remove(list_waiter* w) noexcept { unlink(w->previous, w->next); }
 
 void wait_list::unlink(list_waiter* previous, list_waiter* next) noexcept {
+  --size_;
   (previous != nullptr ? previous->next : first_) = next;
   (next != nullptr ? next->previous : last_) = previous;
+}
+
+// From Go's semaRoot: the first waiter in line has always the longest wait that is to be counted,
+// and the last one the shortest, so their average stands for all. A waiter that comes back to the
+// front was counted before.
+void wait_list::note_begin(list_waiter* w, bool first_in_line) const noexcept {
+  w->since_ns = first_in_line && first_ != nullptr ? first_->since_ns : platform::now_ns();
+}
+
+std::int64_t wait_list::take_delay() noexcept {
+  if (first_ == nullptr) return 0;
+  const std::int64_t now_ns = platform::now_ns();
+  const auto wait_of = [now_ns](const list_waiter* w) {
+    return w->since_ns == 0 ? 0 : std::max<std::int64_t>(now_ns - w->since_ns, 1);
+  };
+  const std::int64_t delay_ns = (wait_of(first_) + wait_of(last_)) * size_ / 2;
+  // One waiter may be chosen now; both ends of what is left begin anew.
+  for (list_waiter* w : {first_, first_->next, last_}) {
+    if (w != nullptr) w->since_ns = now_ns;
+  }
+  return delay_ns;
 }
 
 // A thread where no goroutine is stopped may take the lock outside of the runtime. It does not

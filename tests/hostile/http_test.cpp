@@ -510,6 +510,23 @@ CALLS(profile, "debug::profile(profile_kind kind)", "debug::profile_text(profile
   use(sley::debug::profile(kind).size());
   use(sley::debug::profile_text(kind).size());
 }
+CALLS(delta_profile, "debug::delta_profile(profile_kind kind, duration duration, context ctx)",
+      "debug::delta_profile(profile_kind kind, duration duration, context ctx, error_code error)") {
+  const auto kind = x.enumerator(sley::debug::profile_kind::block);
+  const auto duration = x.duration();
+  const auto [ctx, cancel] = sley::with_cancel(sley::context());
+  cancel();  // some durations never end
+  use(sley::debug::delta_profile(kind, duration, ctx, x.error()).size());
+  use(sley::debug::delta_profile(kind, duration, ctx).size());
+}
+CALLS(set_block_profile_rate, "debug::set_block_profile_rate(duration rate)") {
+  sley::debug::set_block_profile_rate(x.duration());
+  sley::debug::set_block_profile_rate(std::chrono::nanoseconds(0));
+}
+CALLS(set_mutex_profile_fraction, "debug::set_mutex_profile_fraction(int fraction)") {
+  use(sley::debug::set_mutex_profile_fraction(x.number<int>(1)));
+  use(sley::debug::set_mutex_profile_fraction(0));
+}
 CALLS(metrics_text, "debug::metrics_text(span<const metric> all)") {
   using sley::debug::metric;
   const std::string name = x.string("name");

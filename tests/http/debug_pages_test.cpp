@@ -112,6 +112,23 @@ TEST(debug_pages, have_a_cpu_profile) {
   });
 }
 
+TEST(debug_pages, have_profiles_of_waits) {
+  sley::run([] {
+    const std::vector<std::string> units = {"contentions/count", "delay/nanoseconds"};
+    for (const std::string page : {"/debug/pprof/block", "/debug/pprof/mutex"}) {
+      EXPECT_EQ(sley_test::parse_profile(profile_in(ask(page))).units, units) << page;
+      const auto delta = sley_test::parse_profile(profile_in(ask(page + "?seconds=1")));
+      EXPECT_EQ(delta.units, units) << page;
+      EXPECT_GE(delta.duration_ns, 1'000'000'000u) << page;
+      for (const char* query : {"seconds=", "seconds=0", "seconds=86401", "seconds=1&debug=1"}) {
+        EXPECT_EQ(status_of(ask(page + '?' + query)), 400) << page << query;
+      }
+    }
+    EXPECT_TRUE(has(ask("/debug/pprof/block?debug=1"), "\r\n\r\n--- contention:\n"));
+    EXPECT_TRUE(has(ask("/debug/pprof/mutex?debug=1"), "\r\n\r\n--- mutex:\n"));
+  });
+}
+
 TEST(debug_pages, end_the_cpu_profile_of_a_client_that_has_gone) {
   sley::run([] {
     const auto starts = [] {

@@ -1,5 +1,6 @@
 // A program whose profiles are known, for pprof_test.py. It prints where its pages are and how many
-// milliseconds of CPU time its two functions have used, and runs until its input ends.
+// milliseconds of CPU time its two functions have used, and runs until its input ends. A goroutine
+// of it has waited once for a mutex, which another one has held for some milliseconds.
 #include <sley/debug.hpp>
 #include <sley/http/debug.hpp>
 #include <sley/os.hpp>
@@ -7,13 +8,17 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
 #include <cstdio>
 #include <ctime>
 #include <string>
+#include <string_view>
 
 namespace {
 
-constexpr int waiting = 7;
+constexpr std::size_t waiting = 7;
 
 long cpu_ms() {
   timespec t;
@@ -26,6 +31,12 @@ long burn(long ms) {
   const long begin = cpu_ms();
   while (cpu_ms() < begin + ms) asm volatile("");
   return cpu_ms() - begin;
+}
+
+// Have that many goroutines parked at one place?
+bool waits(std::string_view state, std::size_t count) {
+  return std::ranges::any_of(sley::debug::goroutine_profile(),
+                             [&](const auto& g) { return g.count == count && g.state == state; });
 }
 
 void write(const char* path, const std::string& profile) { sley::os::write_file(path, profile); }
@@ -47,27 +58,50 @@ void write(const char* path, const std::string& profile) { sley::os::write_file(
   return used;
 }
 
+[[gnu::noinline]] void waits_for_the_mutex(sley::mutex& m) {
+  m.lock();
+  m.unlock();
+  asm volatile("");
+}
+[[gnu::noinline]] void holds_the_mutex(sley::mutex& m) {
+  sley::this_goroutine::sleep_for(std::chrono::milliseconds(5));
+  m.unlock();
+  asm volatile("");
+}
+
+namespace {
+
+void contend() {
+  sley::debug::set_block_profile_rate(std::chrono::nanoseconds(1));
+  sley::debug::set_mutex_profile_fraction(1);
+  sley::mutex m;
+  sley::wait_group end;
+  m.lock();
+  end.go([&m] { waits_for_the_mutex(m); });
+  while (!waits("sync.Mutex.Lock", 1)) sley::this_goroutine::yield();
+  holds_the_mutex(m);
+  end.wait();
+  sley::debug::set_block_profile_rate(std::chrono::nanoseconds(0));
+  sley::debug::set_mutex_profile_fraction(0);
+}
+
+}  // namespace
+
 int main(int argc, char** argv) {
   if (argc != 3) return 2;
   return sley::run([file = argv[1], cpu_file = argv[2]] {
     const sley::chan<int> work;
     sley::wait_group workers;
     workers.add(waiting);
-    for (int i = 0; i < waiting; ++i) {
+    for (std::size_t i = 0; i < waiting; ++i) {
       sley::go({.name = "known"}, [work, &workers] {
         waits_for_work(work);
         workers.done();
       });
     }
     const std::string address = sley::debug::serve("127.0.0.1:0").to_string();
-    // The last of them has parked once all are counted at one place.
-    const auto parked = [] {
-      for (const auto& g : sley::debug::goroutine_profile()) {
-        if (g.count == waiting && g.state == "chan receive") return true;
-      }
-      return false;
-    };
-    while (!parked()) sley::this_goroutine::yield();
+    while (!waits("chan receive", waiting)) sley::this_goroutine::yield();
+    contend();
     write(file, sley::debug::profile(sley::debug::profile_kind::goroutine));
     sley::debug::cpu_profile::start();
     long seven = 0;

@@ -92,6 +92,23 @@ class Pprof(unittest.TestCase):
     def test_cpu_time_over_http(self):
         self.assertIn("Type: cpu\n", self.pprof("-top", self.pages + "profile?seconds=1"))
 
+    def check_waits(self, page, name, function):
+        """One wait of at least 5 ms."""
+        for source in (page, page + "?debug=1"):
+            top = self.pprof("-top", "-cum", "-unit=ms", "-sample_index=delay", self.pages + source)
+            delay = re.search(rf"(?m) ([\d.]+)ms +[\d.]+% +{function}\b", top)
+            self.assertIsNotNone(delay, top)
+            self.assertGreaterEqual(float(delay[1]), 5, top)
+            top = self.pprof("-top", "-cum", "-sample_index=contentions", self.pages + source)
+            self.assertRegex(top, rf"(?m) 1 +[\d.]+% +{function}\b", top)
+        self.assertIn(f"Type: {name}\n", self.pprof("-top", self.pages + page))
+
+    def test_waits(self):
+        self.check_waits("block", "delay", "waits_for_the_mutex")
+
+    def test_holders_of_locks(self):
+        self.check_waits("mutex", "delay", "holds_the_mutex")
+
     def test_threads(self):
         self.assertIn("Type: threadcreate\n", self.pprof("-top", self.pages + "threadcreate"))
 

@@ -53,6 +53,7 @@ enum class lock_rank : std::uint8_t {
   stacks,
   objects,
   memory,
+  profiles,
 };
 
 class lock;

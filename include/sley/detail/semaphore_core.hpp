@@ -27,7 +27,11 @@ class SLEY_API semaphore_core {
   void acquire(const context& ctx, std::error_code& error);
   void acquire(const context& ctx);
   void release(std::ptrdiff_t n, std::ptrdiff_t limit) {
-    if (!units_.try_give(n, limit)) release_slow(n, limit);
+    if (!units_.try_give(n, limit)) release_slow(n, limit, false);
+  }
+  // The same of one unit where there is no other: a lock, which the mutex profile sees.
+  void release_lock() {
+    if (!units_.try_give(1, 1)) release_slow(1, 1, true);
   }
 
  private:
@@ -37,7 +41,7 @@ class SLEY_API semaphore_core {
   }
   [[noreturn]] static void throw_bad_count();
   bool acquire_slow(wait_limit limit);
-  void release_slow(std::ptrdiff_t n, std::ptrdiff_t limit);
+  void release_slow(std::ptrdiff_t n, std::ptrdiff_t limit, bool is_lock);
 
   unit_count units_;
   wait_list waiters_;

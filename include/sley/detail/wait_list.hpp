@@ -7,6 +7,7 @@
 #include <sley/detail/lock.hpp>
 
 #include <cstddef>
+#include <cstdint>
 
 namespace sley::detail {
 
@@ -47,6 +48,10 @@ class SLEY_API wait_list {
   std::size_t choose(std::size_t count, chosen_waiters& chosen) noexcept;
   void release_and_wake(const chosen_waiters& chosen) noexcept;
 
+  // With guard() held, for the mutex profile, while it is on: how long all waiters have waited
+  // together since the last call; 0 if there is none, or none that began while it was on.
+  std::int64_t take_delay() noexcept;
+
   // Without guard(), from user code, before the list goes: returns once the waiters that have timed
   // out will not touch it any more. If another waiter is there, that is a fatal error.
   void wait_until_unused() noexcept;
@@ -57,9 +62,11 @@ class SLEY_API wait_list {
 
  private:
   bool is_awaited() const noexcept;
+  void note_begin(list_waiter* w, bool first_in_line) const noexcept;
   void unlink(list_waiter* previous, list_waiter* next) noexcept;
 
   lock lock_{lock_rank::waiters};
+  std::uint32_t size_ = 0;        // [lock: lock_] the number of waiters
   list_waiter* first_ = nullptr;  // [lock: lock_]
   list_waiter* last_ = nullptr;   // [lock: lock_]
 };

@@ -20,6 +20,7 @@ namespace sley::debug {
 //     goroutine      profile(profile_kind::goroutine); with ?debug=1 profile_text(), with ?debug=2
 //                    dump_goroutines()
 //     threadcreate   the same of profile_kind::thread_create
+//     block, mutex   the same of profile_kind::block and mutex; with ?seconds=N delta_profile()
 //     profile        cpu_profile, for ?seconds=N, 30 without; 409 while another one is on
 //     cmdline        the program's arguments, with zero bytes between them
 //     symbol         the names of addresses. pprof asks by POST, and only for code without names:

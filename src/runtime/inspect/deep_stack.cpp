@@ -3,6 +3,7 @@
 #include "platform/unwind/own_process.hpp"
 #include "runtime/inspect/stack_trace.hpp"
 #include "runtime/state/machine.hpp"
+#include "runtime/state/stack_bounds.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -12,18 +12,13 @@
 #include "runtime/source/descriptor.hpp"
 #include "runtime/state/goroutine.hpp"
 #include "runtime/state/machine.hpp"
+#include "runtime/state/stack_bounds.hpp"
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
 namespace sley::rt {
-
-platform::own_stack stack_of(const goroutine* g) noexcept {
-  if (g == nullptr || g->stack == nullptr) return {};
-  return {reinterpret_cast<std::uintptr_t>(g->stack->low),
-          reinterpret_cast<std::uintptr_t>(g->stack->top)};
-}
 
 [[gnu::noinline]] void stack_trace::collect() noexcept {
   const machine* m = this_machine();

@@ -7,10 +7,6 @@
 #include <cstdint>
 #include <span>
 
-namespace sley::platform {
-struct own_stack;
-}
-
 namespace sley::rt {
 
 struct goroutine;
@@ -35,10 +31,6 @@ struct stack_trace {
   int size = 0;
   base::published<bool> is_done;
 };
-
-// The goroutine's stack, to look at while the goroutine waits or on its own thread; empty for null
-// and for a goroutine on a thread's stack.
-platform::own_stack stack_of(const goroutine* g) noexcept;
 
 // In the signal handler: collects the trace that the machine is asked for. False if it is not
 // asked.

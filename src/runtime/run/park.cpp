@@ -5,12 +5,14 @@
 // that is switched to performs it first.
 #include "runtime/run/park.hpp"
 
+#include "platform/decisions.hpp"
 #include "platform/os.hpp"
 #include "runtime/queue/ready.hpp"
 #include "runtime/queue/wake.hpp"
 #include "runtime/run/switch.hpp"
 #include "runtime/run/turn.hpp"
 #include "runtime/source/next_local.hpp"
+#include "runtime/state/contention.hpp"
 #include "runtime/state/machine.hpp"
 #include "runtime/state/processor.hpp"
 #include "runtime/state/run_trace.hpp"
@@ -56,9 +58,8 @@ bool stays_on_yield(const processor* p) noexcept {
   }
 }
 
-}  // namespace
-
-[[gnu::noinline]] void park(wait_reason reason, after_switch_action action, void* arg) noexcept {
+[[gnu::always_inline]] inline void park_now(wait_reason reason, after_switch_action action,
+                                            void* arg) noexcept {
   machine* m = current_machine();
   if (__builtin_expect(m->locks != 0, 0)) {
     park_thread(m, reason, action, arg);
@@ -72,6 +73,21 @@ bool stays_on_yield(const processor* p) noexcept {
   goroutine* next = next_local(m).g;
   if (next == nullptr && m->p->trace != nullptr) trace_end(m->p, reason);
   switch_away(m, g, next);
+}
+
+// While the block profile is on. From Go's blockevent, but the delay ends when the goroutine runs.
+[[gnu::noinline]] void park_and_note(wait_reason reason, after_switch_action action,
+                                     void* arg) noexcept {
+  const std::int64_t begin_ns = platform::now_ns();
+  park_now(reason, action, arg);
+  if (is_for_others(reason)) note_wait(platform::now_ns() - begin_ns);
+}
+
+}  // namespace
+
+[[gnu::noinline]] void park(wait_reason reason, after_switch_action action, void* arg) noexcept {
+  if (__builtin_expect(block_profile.is_on(), 0)) return park_and_note(reason, action, arg);
+  park_now(reason, action, arg);
 }
 
 void park_and_release(wait_reason reason, detail::lock& held) noexcept {

@@ -1,6 +1,10 @@
 // Why a goroutine waits, in Go's words.
 #pragma once
 
+#include <algorithm>
+#include <iterator>
+#include <string_view>
+
 namespace sley::rt {
 
 using wait_reason = const char*;
@@ -31,5 +35,14 @@ inline constexpr wait_reason snapshot = "taking a snapshot";
 inline constexpr wait_reason tracing = "switching the tracer";
 inline constexpr wait_reason goexit = "goexit";
 }  // namespace wait
+
+// Does such a wait end by what other goroutines or threads of the program do? The others are for
+// time, for the kernel and for the scheduler. Texts are compared, because a text may have several
+// addresses.
+inline bool is_for_others(wait_reason reason) noexcept {
+  constexpr std::string_view not_for_others[] = {wait::sleep,    wait::io,      wait::set_max_procs,
+                                                 wait::snapshot, wait::tracing, wait::goexit};
+  return std::ranges::find(not_for_others, reason) == std::end(not_for_others);
+}
 
 }  // namespace sley::rt

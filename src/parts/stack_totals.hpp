@@ -1,0 +1,91 @@
+// Totals of events by the stack that they have, for profiles: a table of fixed size, which forgets
+// no stack. From the buckets of Go's runtime/mprof.go.
+#pragma once
+
+#include <sley/detail/lock.hpp>
+
+#include "base/random.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace sley::parts {
+
+// The events with one stack. Without initial values, so that a table touches only memory that it
+// uses.
+struct stack_total {
+  static constexpr std::size_t most_frames = 64;
+
+  std::span<const std::uintptr_t> stack() const noexcept { return {frames, frame_count}; }
+
+  double count;          // of events
+  std::uint64_t amount;  // of all of them together
+  std::uint64_t hash;
+  std::uint32_t next;  // in the chain of stacks whose hashes fall together; 0: none
+  std::uint32_t frame_count;
+  std::uintptr_t frames[most_frames];  // return addresses, innermost first
+};
+
+// Any thread, where it may take a lock of the runtime. No malloc.
+template <std::uint32_t Capacity>
+class stack_totals {
+ public:
+  // What had a stack that there was no place for, under the number 0; it has no frames.
+  static constexpr std::uint32_t lost = 0;
+
+  stack_totals() noexcept { totals_[lost] = {}; }
+
+  // The innermost frames of a deeper stack are kept.
+  void add(std::span<const std::uintptr_t> stack, double count, std::uint64_t amount) noexcept {
+    const auto kept = stack.first(std::min(stack.size(), stack_total::most_frames));
+    const std::uint64_t hash = hash_of(kept);
+    const detail::lock_guard guard(lock_);
+    stack_total& total = totals_[place_of(kept, hash)];
+    total.count += count;
+    total.amount += amount;
+  }
+
+  // The numbers below it have totals, and keep their stacks.
+  std::uint32_t size() noexcept {
+    const detail::lock_guard guard(lock_);
+    return size_;
+  }
+  stack_total read(std::uint32_t number) noexcept {
+    const detail::lock_guard guard(lock_);
+    return totals_[number];
+  }
+
+ private:
+  static std::uint64_t hash_of(std::span<const std::uintptr_t> stack) noexcept {
+    std::uint64_t hash = stack.size();
+    for (const std::uintptr_t frame : stack) hash = base::mix(hash ^ frame);
+    return hash;
+  }
+
+  // Requires the lock. A new stack gets a place; `lost` if there is none left.
+  std::uint32_t place_of(std::span<const std::uintptr_t> stack, std::uint64_t hash) noexcept {
+    std::uint32_t& first = chains_[hash % Capacity];
+    for (std::uint32_t i = first; i != 0; i = totals_[i].next) {
+      if (totals_[i].hash == hash && std::ranges::equal(totals_[i].stack(), stack)) return i;
+    }
+    if (size_ == Capacity) return lost;
+    stack_total& made = totals_[size_];
+    made.count = 0;
+    made.amount = 0;
+    made.hash = hash;
+    made.next = first;
+    made.frame_count = static_cast<std::uint32_t>(stack.size());
+    std::ranges::copy(stack, made.frames);
+    first = size_++;
+    return first;
+  }
+
+  detail::lock lock_{detail::lock_rank::profiles};
+  std::uint32_t size_ = 1;            // [lock: lock_]
+  std::uint32_t chains_[Capacity]{};  // [lock: lock_] 0: empty
+  stack_total totals_[Capacity];      // [lock: lock_]
+};
+
+}  // namespace sley::parts
