@@ -33,8 +33,9 @@ struct goroutine_info {
 // at a moment of its own. The others go on while goroutines that wait are looked at. Then the
 // scheduler stands still for the rest: some microseconds for each, and up to 0.2 s for a thread
 // that blocks SIGURG; one that gets no CPU may take longer. A computing goroutine goes on, and is
-// asked for its stack by that signal. A goroutine that sleeps in a system call is not disturbed,
-// and has no stack here. Goroutines that have not begun have none either.
+// asked for its stack by that signal. A goroutine that sleeps in a system call is not disturbed:
+// its stack is read from outside, and is empty where that is not possible: see docs/debugging.md.
+// Goroutines that have not begun have no stack.
 //
 // Any thread; parks. std::bad_alloc without address space for it (700 bytes for each goroutine).
 // From Go's runtime.GoroutineProfile.

@@ -75,6 +75,15 @@ inline bool is_thread_asleep(std::int32_t thread_id) noexcept {
   return state_of_thread(thread_id) == thread_state::sleeps;
 }
 
+// Where another thread of this process sleeps in the kernel: the instruction that it goes on with,
+// and its stack pointer there. False if it runs, is gone, or the system does not tell
+// (proc_pid_syscall(5)). Some ten microseconds.
+struct sleeping_place {
+  std::uint64_t pc = 0;
+  std::uint64_t sp = 0;
+};
+bool where_thread_sleeps(std::int32_t thread_id, sleeping_place& at) noexcept;
+
 // The number of this process's threads, including threads that libraries make; 0 if it can't be
 // told. A few microseconds with /proc. Without it each number that a thread may have is tried,
 // which takes a second of CPU time, unless there are more threads than `enough` or goes_on() says

@@ -106,6 +106,8 @@ std::int64_t thread_cpu_ns(std::int32_t thread_id) noexcept {
 
 cpu_times thread_cpu_times(std::int32_t) noexcept { return {}; }
 
+bool where_thread_sleeps(std::int32_t, sleeping_place&) noexcept { return false; }
+
 thread_state state_of_thread(std::int32_t thread_id) noexcept {
   const simulated::thread* t = simulated::find(thread_id);
   if (t == nullptr) return thread_state::unknown;

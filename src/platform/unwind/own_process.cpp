@@ -1,5 +1,6 @@
 #include "platform/unwind/own_process.hpp"
 
+#include "platform/context.hpp"
 #include "platform/cpu.hpp"
 #include "platform/system_call.hpp"
 
@@ -101,8 +102,7 @@ bool read_by_kernel(std::uint64_t address, void* to, std::size_t size) noexcept 
 
 bool read_own(const void* arg, std::uint64_t address, void* to, std::size_t size) noexcept {
   const auto* stack = static_cast<const own_stack*>(arg);
-  const bool is_inside = address >= stack->low && address < stack->end &&
-                         stack->end - address >= sizeof(std::uint64_t);
+  const bool is_inside = stack->holds(address) && stack->end - address >= sizeof(std::uint64_t);
   if (!is_inside) return read_by_kernel(address, to, size);
   const std::uint64_t word = load_word(address);
   std::memcpy(to, &word, size);  // the CPU is little-endian
@@ -131,6 +131,19 @@ bool stack_walk::next() noexcept {
     if (result != step_result::no_description) return result == step_result::done;
   }
   return leave_handler(memory_, frame_);
+}
+
+bool leads_to_bottom(stack_walk walk, const own_stack& stack) noexcept {
+  constexpr int most_frames = 1000;
+  std::uint64_t inner_end = 0;  // of the frame before
+  for (int frames = 0; frames < most_frames; ++frames) {
+    const std::uint64_t end = walk.frame().get(column_sp);
+    if (end <= inner_end || !stack.holds(end)) return false;
+    if (is_of_bottom_frame(walk.frame().pc())) return true;
+    inner_end = end;
+    if (!walk.next()) return false;
+  }
+  return false;
 }
 
 std::size_t collect_frames(stack_walk walk, std::span<std::uintptr_t> frames) noexcept {

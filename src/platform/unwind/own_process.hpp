@@ -33,6 +33,8 @@ struct own_stack {
   std::uintptr_t low = 0;
   std::uintptr_t end = 0;
 
+  bool holds(std::uint64_t address) const noexcept { return address >= low && address < end; }
+
   // Valid while this object lives.
   stack_memory memory() const noexcept;
 };
@@ -73,6 +75,10 @@ class stack_walk {
   frame_registers frame_;
   stack_memory memory_;
 };
+
+// Do the walk's frames lead to the bottom of a goroutine's stack, each further on than the one
+// before?
+bool leads_to_bottom(stack_walk walk, const own_stack& stack) noexcept;
 
 // Writes the walk's return addresses, innermost first, and returns their number.
 std::size_t collect_frames(stack_walk walk, std::span<std::uintptr_t> frames) noexcept;

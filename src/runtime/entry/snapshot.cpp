@@ -108,12 +108,16 @@ struct snapshot::request : world_request {
     if (thread == nullptr) {
       look_at_waiting(&which, trace);
     } else if (!may_be_asked(thread) || !ask_thread(thread, trace)) {
-      trace.size = 0;
+      look_at_one_in_call(which, thread);
     }
     // After the thread has answered: it has written the rest before.
     goroutine_view view = view_of(which, thread);
     view.state = state;
     add(view);
+  }
+
+  void look_at_one_in_call(const goroutine& which, const machine* thread) noexcept {
+    if (!takes_no_lock || !look_at_sleeping(&which, thread, trace)) trace.size = 0;
   }
 
   // One that runs in user code may come to its end.
@@ -132,8 +136,9 @@ struct snapshot::request : world_request {
   }
 
   snapshot& result;
-  // If not, all are left. sysmon takes no lock of libc: its holder may wait for a processor.
-  const bool may_hold = hold_batch::is_possible() && platform::finds_own_tables_without_lock();
+  // sysmon takes no lock of libc: its holder may wait for a processor.
+  const bool takes_no_lock = platform::finds_own_tables_without_lock();
+  const bool may_hold = hold_batch::is_possible() && takes_no_lock;  // if not, all are left
   hold_batch batch;
   goroutine** left = nullptr;
   std::size_t most_left = 0;

@@ -1,7 +1,8 @@
 // Where a goroutine's stack trace comes from. The stack of a goroutine that waits is read from
 // outside, beginning at its saved context, which may be on any stack: a goroutine may park on a
 // stack that it has made itself. A goroutine that has a thread (it runs, blocks, or was stopped by
-// a signal) is asked for its trace by a signal. No wait is very long.
+// a signal) is asked for its trace by a signal. Where a signal would disturb a system call, its
+// stack is read from outside while its thread sleeps. No wait is very long.
 #include "runtime/inspect/stack_trace.hpp"
 
 #include "platform/context.hpp"
@@ -9,6 +10,7 @@
 #include "platform/interrupt.hpp"
 #include "platform/os.hpp"
 #include "platform/unwind/own_process.hpp"
+#include "platform/unwind/sleeper.hpp"
 #include "runtime/source/descriptor.hpp"
 #include "runtime/state/goroutine.hpp"
 #include "runtime/state/machine.hpp"
@@ -89,19 +91,21 @@ bool look_at_waiting(const goroutine* g, stack_trace& trace) noexcept {
   return true;
 }
 
+bool look_at_sleeping(const goroutine* g, const machine* m, stack_trace& trace) noexcept {
+  trace.size = 0;
+  const std::int32_t thread_id = m->thread_id.load_relaxed();
+  const std::int64_t cpu_ns = platform::thread_cpu_ns(thread_id);
+  platform::sleeping_place place;
+  if (!platform::where_thread_sleeps(thread_id, place)) return false;
+  const std::size_t size = platform::collect_sleepers_frames(place, stack_of(g), trace.frames);
+  if (platform::thread_cpu_ns(thread_id) != cpu_ns) return false;  // it may have left frames
+  trace.size = static_cast<int>(size);
+  return size != 0;
+}
+
 bool is_on_own_stack(const goroutine* g) noexcept {
-  constexpr int most_frames = 1000;
   const platform::own_stack stack = stack_of(g);
-  platform::stack_walk walk(platform::registers_of(g->context), stack.memory());
-  std::uintptr_t inner_end = 0;  // of the frame before
-  for (int frames = 0; frames < most_frames; ++frames) {
-    const std::uintptr_t end = walk.frame().get(platform::column_sp);
-    if (end <= inner_end || !g->stack->holds(end)) return false;
-    if (platform::is_of_bottom_frame(walk.frame().pc())) return true;
-    inner_end = end;
-    if (!walk.next()) return false;
-  }
-  return false;
+  return leads_to_bottom({platform::registers_of(g->context), stack.memory()}, stack);
 }
 
 namespace {

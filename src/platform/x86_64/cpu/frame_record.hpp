@@ -1,0 +1,124 @@
+// Where functions of x86-64 have their frame records: see platform/unwind/sleeper.hpp.
+#pragma once
+
+#include "platform/unwind/sleeper.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <initializer_list>
+#include <optional>
+#include <span>
+
+namespace sley::platform {
+
+// Does the function seem to change its stack pointer by an amount that is not in its code? Looks
+// for the bytes of instructions that subtract a register from %rsp, move one into it, or align it.
+inline bool changes_sp_by_unknown(std::span<const std::uint8_t> code) noexcept {
+  constexpr unsigned mov_rbp_to_rsp = 0xec;  // 48 89 ec, at the end of functions
+  for (std::size_t i = 0; i + 2 < code.size(); ++i) {
+    const unsigned operation = code[i + 1];
+    const unsigned operands = code[i + 2];
+    if ((code[i] & 0xf8U) != 0x48) continue;
+    const bool is_to_rsp = (operands & 0xc7U) == 0xc4;    // rsp is the second operand
+    const bool is_from_any = (operands & 0xf8U) == 0xe0;  // or the first one
+    if (operation == 0x29 && is_to_rsp) return true;
+    if (operation == 0x89 && is_to_rsp && operands != mov_rbp_to_rsp) return true;
+    if ((operation == 0x2b || operation == 0x8b) && is_from_any) return true;
+    if ((operation == 0x81 || operation == 0x83) && operands == 0xe4) return true;
+  }
+  return false;
+}
+
+// Takes instructions off the beginning of a function.
+class function_start {
+ public:
+  explicit function_start(std::span<const std::uint8_t> code) noexcept : code_(code) {}
+
+  bool take(std::initializer_list<std::uint8_t> bytes) noexcept {
+    if (bytes.size() > code_.size() ||
+        std::memcmp(bytes.begin(), code_.data(), bytes.size()) != 0) {
+      return false;
+    }
+    code_ = code_.subspan(bytes.size());
+    return true;
+  }
+  bool take_push() noexcept {
+    const std::size_t prefix = at(0) == 0x41 ? 1 : 0;
+    return (at(prefix) & 0xf8U) == 0x50 && skip(prefix + 1);
+  }
+  // A move, or another instruction that gives a register a value.
+  bool take_move() noexcept {
+    const std::size_t prefix = (at(0) & 0xf0U) == 0x40 ? 1 : 0;
+    const unsigned operation = at(prefix);
+    if ((operation & 0xf8U) == 0xb8) return skip(prefix + 1 + ((at(0) & 0xf8U) == 0x48 ? 8 : 4));
+    const bool is_known = operation == 0x89 || operation == 0x8b ||  // mov
+                          operation == 0x8d || operation == 0x31;    // lea, xor
+    return is_known && skip(prefix + 1 + operand_bytes(prefix + 1));
+  }
+  bool is_at_sub_of_rsp() const noexcept {
+    return at(0) == 0x48 && (at(1) == 0x81 || at(1) == 0x83) && at(2) == 0xec;
+  }
+  // The number that it subtracts.
+  std::uint64_t take_sub_of_rsp() noexcept {
+    const bool is_byte = at(1) == 0x83;
+    const std::uint64_t small = at(3);
+    const std::uint64_t large = small | at(4) << 8 | at(5) << 16 | std::uint64_t{at(6)} << 24;
+    return skip(is_byte ? 4 : 7) ? (is_byte ? small : large) : 0;
+  }
+
+  // The byte there; 0 behind the end.
+  unsigned at(std::size_t i) const noexcept { return i < code_.size() ? code_[i] : 0; }
+
+ private:
+  // A byte that says what the operands are, one more for an index, and a displacement.
+  std::size_t operand_bytes(std::size_t i) const noexcept {
+    const unsigned mode = at(i) >> 6;
+    const unsigned base = at(i) & 7;
+    if (mode == 3) return 1;
+    const std::size_t index = base == 4 ? 1 : 0;
+    if (mode == 1) return 1 + index + 1;
+    const bool has_no_base = (index == 1 ? at(i + 1) & 7U : base) == 5;
+    return 1 + index + (mode == 2 || has_no_base ? 4 : 0);
+  }
+  bool skip(std::size_t bytes) noexcept {
+    if (bytes > code_.size()) return false;
+    code_ = code_.subspan(bytes);
+    return true;
+  }
+
+  std::span<const std::uint8_t> code_;
+};
+
+// `push %rbp; mov %rsp, %rbp`, pushes of registers that are preserved, and `sub $SIZE, %rsp`.
+// Optimisers put moves in between, and -fstack-clash-protection touches each page of a large frame.
+// Where a call has arguments on the stack, %rsp is further down. `add $BYTES, %rsp` behind the call
+// takes them off, or all of the frame where the function ends.
+inline std::optional<std::uint64_t> record_above_sp(std::span<const std::uint8_t> code,
+                                                    std::size_t place) noexcept {
+  function_start start(code);
+  start.take({0xf3, 0x0f, 0x1e, 0xfa});  // endbr64
+  if (!start.take({0x55}) || !start.take({0x48, 0x89, 0xe5}) || changes_sp_by_unknown(code)) {
+    return {};
+  }
+  std::uint64_t pushed = 0;
+  while (!start.is_at_sub_of_rsp()) {
+    if (start.take_push()) {
+      pushed += sizeof(std::uint64_t);
+    } else if (!start.take_move()) {
+      return {};
+    }
+  }
+  std::uint64_t size = start.take_sub_of_rsp();
+  while (start.take({0x48, 0x83, 0x0c, 0x24, 0x00})) {  // or $0, (%rsp)
+    if (!start.is_at_sub_of_rsp()) return {};           // a loop
+    size += start.take_sub_of_rsp();
+  }
+  function_start behind(code.subspan(std::min(place, code.size())));
+  const bool takes_arguments_off = behind.take({0x48, 0x83, 0xc4}) && behind.at(0) != size;
+  if (takes_arguments_off) return {};
+  return pushed + size;
+}
+
+}  // namespace sley::platform

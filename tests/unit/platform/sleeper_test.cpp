@@ -1,0 +1,107 @@
+// Aim: where a thread sleeps, and where a frame has its record. The stacks that follow from both:
+// tests/conformance/sleeping_stacks_test.cpp.
+#include "platform/unwind/sleeper.hpp"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <latch>
+#include <optional>
+#include <thread>
+
+#include <alloca.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "platform/os.hpp"
+#include "platform/unwind/own_process.hpp"
+
+namespace platform = sley::platform;
+
+namespace {
+
+// How far the record of the function that calls this is above its sp, by its code; and truly.
+struct distances {
+  std::optional<std::uint64_t> by_code;
+  std::uint64_t true_one;
+};
+
+[[gnu::always_inline]] inline distances here() {
+  const platform::frame_registers registers = platform::registers_here();
+  platform::frame_tables tables;
+  platform::frame_description function;
+  EXPECT_TRUE(platform::find_own_tables(registers.pc(), tables));
+  EXPECT_TRUE(platform::find_description(tables, registers.pc(), function));
+  const auto* begin = reinterpret_cast<const std::uint8_t*>(function.code.begin);
+  return {platform::record_above_sp({begin, function.code.end - function.code.begin},
+                                    registers.pc() - function.code.begin),
+          reinterpret_cast<std::uint64_t>(__builtin_frame_address(0)) -
+              registers.get(platform::column_sp)};
+}
+
+template <std::size_t Size>
+[[gnu::noinline]] distances with_buffer() {
+  volatile char buffer[Size];
+  asm volatile("" : : "r"(buffer) : "memory");
+  return here();
+}
+
+[[gnu::noinline]] distances with_alloca(std::size_t size) {
+  asm volatile("" : : "r"(alloca(size)) : "memory");
+  return here();
+}
+
+TEST(frame_record, is_where_the_code_says) {
+  for (const distances& d : {with_buffer<1>(), with_buffer<100>(), with_buffer<5000>()}) {
+    EXPECT_EQ(d.by_code.value_or(d.true_one), d.true_one);
+  }
+}
+
+TEST(frame_record, is_not_known_in_a_frame_of_no_fixed_size) {
+  EXPECT_FALSE(with_alloca(100).by_code.has_value());
+}
+
+TEST(sleeping_place, is_that_of_the_system_call) {
+  int ends[2];
+  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+  std::int32_t id = 0;
+  std::uint64_t near_sp = 0;
+  std::latch knows(1);
+  std::thread sleeper([&] {
+    char byte;
+    id = platform::current_thread_id();
+    near_sp = reinterpret_cast<std::uint64_t>(&byte);
+    knows.count_down();
+    EXPECT_EQ(::read(ends[0], &byte, 1), 1);
+  });
+  knows.wait();
+  while (!platform::is_thread_asleep(id)) std::this_thread::yield();
+  platform::sleeping_place at;
+  ASSERT_TRUE(platform::where_thread_sleeps(id, at));
+  EXPECT_LT(at.sp, near_sp);
+  EXPECT_LT(near_sp - at.sp, 4096U);
+  platform::frame_tables tables;
+  EXPECT_TRUE(platform::find_own_tables(at.pc, tables));
+  EXPECT_EQ(::write(ends[1], "x", 1), 1);
+  sleeper.join();
+  for (const int end : ends) ::close(end);
+  EXPECT_FALSE(platform::where_thread_sleeps(id, at));  // it is gone
+}
+
+TEST(sleeping_place, is_not_that_of_a_thread_that_runs) {
+  std::atomic<std::int32_t> id{0};
+  std::atomic<bool> stops{false};
+  std::thread runner([&] {
+    id = platform::current_thread_id();
+    while (!stops) continue;
+  });
+  while (id == 0) std::this_thread::yield();
+  platform::sleeping_place at;
+  EXPECT_FALSE(platform::where_thread_sleeps(id, at));
+  stops = true;
+  runner.join();
+}
+
+}  // namespace
