@@ -180,6 +180,10 @@ GO_TEST(postgres, a_listener_ends_with_its_session_and_says_why) {
   postgres::connection source = connect_to_postgres();
   const std::string session = one_value(source, "select pg_backend_pid()");
   postgres::listener l(std::move(source), {.channels = {"jobs"}});
+  postgres::listener& same = l;
+  l = std::move(same);
+  postgres::notification none;
+  EXPECT_EQ(l.notifications().try_receive(none), sley::chan_status::would_block);  // it goes on
   end_session(session);
   EXPECT_FALSE(l.notifications().receive());
   EXPECT_EQ(l.error(), std::errc::connection_aborted);

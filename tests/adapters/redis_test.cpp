@@ -199,6 +199,10 @@ GO_TEST(redis, a_subscription_ends_with_its_server_and_says_why) {
   SKIP_WITHOUT_REDIS();
   redis_server server;
   redis::subscription s(connect_to(server), {.channels = {"news"}});
+  redis::subscription& same = s;
+  s = std::move(same);
+  redis::message none;
+  EXPECT_EQ(s.messages().try_receive(none), sley::chan_status::would_block);  // it goes on
   server.stop();
   EXPECT_FALSE(s.messages().receive());
   EXPECT_TRUE(s.error());

@@ -16,7 +16,8 @@
 
 namespace sley::detail {
 
-// What the goroutine and its owner share.
+// What the goroutine and its owner share. A class that is made of it calls close() in its
+// destructor, because the goroutine uses its members.
 template <class Message>
 class feed_of {
  public:

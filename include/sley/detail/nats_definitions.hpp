@@ -138,6 +138,7 @@ struct feed : sley::detail::feed_of<message> {
     flow->refusal = refusal_of_subscription(what.subject, what.queue);
     flow->limit = std::max<std::size_t>(what.pending, 1);
   }
+  ~feed() { close(); }
 
   void begin() {
     start([this](std::error_code& why) { pass_on(why); }, [this] { source->unsubscribe(flow); });
@@ -263,13 +264,8 @@ inline subscription::subscription(connection& source, const subscribe_options& w
 }
 
 inline subscription::subscription(subscription&&) noexcept = default;
-inline subscription& subscription::operator=(subscription&& other) noexcept {
-  if (this == &other) return *this;
-  close();
-  feed_ = std::move(other.feed_);
-  return *this;
-}
-inline subscription::~subscription() { close(); }
+inline subscription& subscription::operator=(subscription&&) noexcept = default;
+inline subscription::~subscription() = default;
 
 inline recv_chan<message> subscription::messages() const noexcept {
   return feed_ ? recv_chan<message>(feed_->messages()) : recv_chan<message>();

@@ -231,6 +231,7 @@ struct feed : sley::detail::feed_of<notification> {
       : feed_of(capacity), source(std::move(from)) {
     start([this](std::error_code& why) { pass_on(why); }, [this] { source->close(); });
   }
+  ~feed() { close(); }
 
   void pass_on(std::error_code& why) {
     while (!why) {
@@ -263,12 +264,8 @@ inline listener::listener(connection source, const listen_options& what, const c
 }
 
 inline listener::listener(listener&&) noexcept = default;
-inline listener& listener::operator=(listener&& other) noexcept {
-  close();
-  feed_ = std::move(other.feed_);
-  return *this;
-}
-inline listener::~listener() { close(); }
+inline listener& listener::operator=(listener&&) noexcept = default;
+inline listener::~listener() = default;
 
 inline recv_chan<notification> listener::notifications() const noexcept {
   return feed_ ? recv_chan<notification>(feed_->messages()) : recv_chan<notification>();

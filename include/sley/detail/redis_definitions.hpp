@@ -125,6 +125,7 @@ namespace detail {
 struct feed : sley::detail::feed_of<message> {
   explicit feed(std::unique_ptr<session> from, std::size_t capacity)
       : feed_of(capacity), source(std::move(from)) {}
+  ~feed() { close(); }
 
   // Until all is confirmed. Messages may come in between.
   void confirm(std::size_t subscriptions, const context& ctx) {
@@ -197,12 +198,8 @@ inline subscription::subscription(connection source, const subscribe_options& wh
 }
 
 inline subscription::subscription(subscription&&) noexcept = default;
-inline subscription& subscription::operator=(subscription&& other) noexcept {
-  close();
-  feed_ = std::move(other.feed_);
-  return *this;
-}
-inline subscription::~subscription() { close(); }
+inline subscription& subscription::operator=(subscription&&) noexcept = default;
+inline subscription::~subscription() = default;
 
 inline recv_chan<message> subscription::messages() const noexcept {
   return feed_ ? recv_chan<message>(feed_->messages()) : recv_chan<message>();
