@@ -4,12 +4,12 @@
 
 #include "adapters/server_process.hpp"
 #include "support/conditions.hpp"
+#include "support/temporary_folder.hpp"
 
 #include <sley/nats.hpp>
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -33,23 +33,18 @@ class nats_server {
   };
   // With these lines in its configuration, and with these files in the folder it works in.
   explicit nats_server(const std::string& settings = {}, const std::vector<file>& files = {}) {
-    char name[] = "/tmp/sley-nats-XXXXXX";
-    folder_ = ::mkdtemp(name);
     std::ofstream(folder_ / "settings") << "listen: \"127.0.0.1:-1\"\n" << settings << '\n';
     for (const file& f : files) std::ofstream(folder_ / f.name) << f.text;
     start();
   }
-  ~nats_server() {
-    stop();
-    std::filesystem::remove_all(folder_);
-  }
+  ~nats_server() { stop(); }
   nats_server(const nats_server&) = delete;
   nats_server& operator=(const nats_server&) = delete;
 
   // Returns when it takes connections; after a stop() at another port.
   void start() {
     const std::string said = process_.start(
-        {.arguments = {"--pdeathsig", "KILL", program(), "-c", "settings"}, .directory = folder_},
+        {.arguments = {"--pdeathsig", "KILL", program(), "-c", "settings"}, .directory = folder_.path()},
         "Server is ready");
     const std::string_view before = "for client connections on ";
     const std::size_t begin = said.find(before) + before.size();
@@ -68,7 +63,7 @@ class nats_server {
   }
 
  private:
-  std::filesystem::path folder_;
+  temporary_folder folder_;
   server_process process_;
   std::string address_;
 };

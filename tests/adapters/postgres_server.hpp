@@ -4,6 +4,7 @@
 #pragma once
 
 #include "adapters/server_process.hpp"
+#include "support/temporary_folder.hpp"
 
 #include <sley/os.hpp>
 #include <sley/postgres.hpp>
@@ -14,7 +15,6 @@
 
 #include <chrono>
 #include <csignal>
-#include <cstdlib>
 #include <filesystem>
 #include <stdexcept>
 #include <string>
@@ -42,14 +42,11 @@ class postgres_server : public ::testing::Environment {
     make_files();
     start();
   }
-  void TearDown() override {
-    stop();
-    std::filesystem::remove_all(folder_);
-  }
+  void TearDown() override { stop(); }
 
   // Returns when it takes connections.
   void start() {
-    process_.start(command("postgres", {"-k", folder_, "-c", "listen_addresses=", "-c", "fsync=off",
+    process_.start(command("postgres", {"-k", folder(), "-c", "listen_addresses=", "-c", "fsync=off",
                                         "-c", "max_connections=120", "-c", "log_min_messages=log"}),
                    "ready to accept connections");
   }
@@ -57,15 +54,13 @@ class postgres_server : public ::testing::Environment {
   void stop() { process_.stop(SIGQUIT); }
 
   std::string conninfo() const {
-    return "host=" + folder_.string() + " port=5432 user=postgres dbname=postgres";
+    return "host=" + folder() + " port=5432 user=postgres dbname=postgres";
   }
-  std::string folder() const { return folder_; }
+  std::string folder() const { return folder_.path(); }
 
  private:
   void make_files() {
-    char name[] = "/tmp/sley-postgres-XXXXXX";
-    folder_ = ::mkdtemp(name);
-    if (::geteuid() == 0 && ::chown(name, unprivileged, unprivileged) != 0) {
+    if (::geteuid() == 0 && ::chown(folder().c_str(), unprivileged, unprivileged) != 0) {
       throw std::runtime_error("the server's user gets no folder");
     }
     const auto made = sley::os::run(
@@ -82,13 +77,13 @@ class postgres_server : public ::testing::Environment {
     }
     c.arguments.insert(c.arguments.end(), {programs() / name, "-D", folder_ / "data"});
     c.arguments.insert(c.arguments.end(), options.begin(), options.end());
-    c.directory = folder_;
+    c.directory = folder();
     return c;
   }
 
   static constexpr ::uid_t unprivileged = 65534;
 
-  std::filesystem::path folder_;
+  temporary_folder folder_;
   server_process process_;
 };
 

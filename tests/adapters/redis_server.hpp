@@ -3,10 +3,10 @@
 #pragma once
 
 #include "adapters/server_process.hpp"
+#include "support/temporary_folder.hpp"
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -25,22 +25,17 @@ class redis_server {
   }
 
   explicit redis_server(std::vector<std::string> options = {}) {
-    char name[] = "/tmp/sley-redis-XXXXXX";
-    folder_ = ::mkdtemp(name);
     socket = folder_ / "socket";
     // The program does what its name says.
     std::filesystem::create_symlink(program(), folder_ / "redis-server");
     arguments_ = {"--pdeathsig", "KILL",   folder_ / "redis-server",
                   "--port",      "0",      "--unixsocket",
                   socket,        "--save", "",
-                  "--dir",       folder_};
+                  "--dir",       folder_.path()};
     arguments_.insert(arguments_.end(), options.begin(), options.end());
     start();
   }
-  ~redis_server() {
-    stop();
-    std::filesystem::remove_all(folder_);
-  }
+  ~redis_server() { stop(); }
   redis_server(const redis_server&) = delete;
   redis_server& operator=(const redis_server&) = delete;
 
@@ -54,7 +49,7 @@ class redis_server {
   std::string socket;
 
  private:
-  std::filesystem::path folder_;
+  temporary_folder folder_;
   std::vector<std::string> arguments_;
   server_process process_;
 };

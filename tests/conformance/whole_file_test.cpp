@@ -1,17 +1,17 @@
 // os::read_file, write_file and append. The rows of Go's tests stand beside the tests.
 #include "support/harness.hpp"
+#include "support/temporary_folder.hpp"
 
 #include <sley/os.hpp>
 
-#include <dirent.h>
 #include <fcntl.h>
-#include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <csignal>
 #include <cstdio>
+#include <filesystem>
 #include <string>
 #include <system_error>
 #include <vector>
@@ -23,33 +23,19 @@ using namespace std::string_literals;
 
 namespace {
 
-// A directory of its own, empty again at the end.
 class directory {
  public:
-  directory() {
-    char path[] = "/tmp/sley_whole_XXXXXX";
-    path_ = ::mkdtemp(path);
-  }
-  ~directory() {
-    for (const std::string& name : names()) ::unlink((path_ + '/' + name).c_str());
-    EXPECT_EQ(::rmdir(path_.c_str()), 0) << path_;
-  }
-  directory(const directory&) = delete;
-  directory& operator=(const directory&) = delete;
-
-  std::string operator/(const std::string& name) const { return path_ + '/' + name; }
+  std::string operator/(const std::string& name) const { return folder_ / name; }
   std::vector<std::string> names() const {
     std::vector<std::string> found;
-    DIR* d = ::opendir(path_.c_str());
-    while (const dirent* e = ::readdir(d)) {
-      if (const std::string name = e->d_name; name != "." && name != "..") found.push_back(name);
+    for (const auto& entry : std::filesystem::directory_iterator(folder_.path())) {
+      found.push_back(entry.path().filename());
     }
-    ::closedir(d);
     return found;
   }
 
  private:
-  std::string path_;
+  sley_test::temporary_folder folder_;
 };
 
 unsigned mode_of(const std::string& path) {

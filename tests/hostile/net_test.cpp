@@ -1,13 +1,14 @@
 // Hostile arguments of <sley/net.hpp>. See hostile/hostile.hpp.
 #include "hostile/hostile.hpp"
 #include "support/connections.hpp"
+#include "support/temporary_folder.hpp"
 
 #include <sley/net.hpp>
 #include <sley/os.hpp>
 #include <sley/serve.hpp>
 
-#include <cstdlib>
 #include <cstring>
+#include <filesystem>
 
 #include <fcntl.h>
 #include <sys/socket.h>
@@ -416,21 +417,14 @@ namespace {
 // Works in a directory of its own while it lives: some of the texts are names of files.
 class own_directory {
  public:
-  own_directory() {
-    ::getcwd(before_, sizeof before_);
-    EXPECT_NE(::mkdtemp(name_), nullptr);
-    EXPECT_EQ(::chdir(name_), 0);
-  }
-  ~own_directory() {
-    EXPECT_EQ(::chdir(before_), 0);
-    EXPECT_EQ(std::system(("rm -rf " + std::string(name_)).c_str()), 0);
-  }
+  own_directory() { std::filesystem::current_path(folder_.path()); }
+  ~own_directory() { std::filesystem::current_path(before_); }
   own_directory(const own_directory&) = delete;
   own_directory& operator=(const own_directory&) = delete;
 
  private:
-  char name_[32] = "/tmp/sley_hostile_XXXXXX";
-  char before_[4096] = {};
+  const std::filesystem::path before_ = std::filesystem::current_path();
+  const sley_test::temporary_folder folder_;
 };
 
 }  // namespace

@@ -1,14 +1,12 @@
 // compress(): which clients get gzip, what the header says then, and which answers are left as they
 // are. The client unpacks compressed answers, which http.decompression tests with bytes of gzip(1).
+#include "support/temporary_folder.hpp"
 #include "support/web.hpp"
 
-#include <filesystem>
 #include <fstream>
 #include <stdexcept>
 #include <string>
 #include <string_view>
-
-#include <unistd.h>
 
 using sley::http::client;
 using sley::http::client_response;
@@ -258,14 +256,13 @@ GO_TEST(compression, mistakes_of_a_handler_are_found_all_the_same) {
 }
 
 GO_TEST(compression, goes_with_files_and_their_parts) {
-  char name[] = "/tmp/sley_compression_XXXXXX";
-  const std::filesystem::path folder = ::mkdtemp(name);
+  const sley_test::temporary_folder folder;
   std::ofstream(folder / "a.txt") << text_of(50'000);
   std::ofstream(folder / "a.png") << text_of(50'000);
   std::ofstream(folder / "b.txt") << text_of(50'000);
   std::ofstream(folder / "b.txt.gz") << "packed before";
   const running_server web(
-      compressed(sley::http::file_server(folder.string(), {.precompressed = true})));
+      compressed(sley::http::file_server(folder.path().string(), {.precompressed = true})));
   client c;
   client_response r = c.get(url_of(web) + "a.txt");
   EXPECT_TRUE(r.is_uncompressed());
@@ -287,5 +284,4 @@ GO_TEST(compression, goes_with_files_and_their_parts) {
   EXPECT_EQ(body_of(before), "packed before");
   EXPECT_TRUE(is_packed(
       web.exchange("HEAD /a.txt HTTP/1.1\r\nHost: x\r\n" + std::string(accepts) + "\r\n")));
-  std::filesystem::remove_all(folder);
 }

@@ -1,4 +1,5 @@
 // Static files: what is served, what of it, and that nothing else ever is.
+#include "support/temporary_folder.hpp"
 #include "support/web.hpp"
 
 #include <sley/os.hpp>
@@ -30,8 +31,6 @@ namespace fs = std::filesystem;
 class folders {
  public:
   folders() {
-    char name[] = "/tmp/sley_files_XXXXXX";
-    top_ = ::mkdtemp(name);
     fs::create_directories(root() / "sub" / "empty");
     fs::create_directory(root() / ".hidden");
     write("secret", "secret");
@@ -48,7 +47,6 @@ class folders {
     fs::create_symlink("..", root() / "link_up");
     ::mkfifo((root() / "pipe").c_str(), 0600);
   }
-  ~folders() { fs::remove_all(top_); }
 
   fs::path root() const { return top_ / "root"; }
   void write(const char* name, std::string_view text) const {
@@ -56,7 +54,7 @@ class folders {
   }
 
  private:
-  fs::path top_;
+  sley_test::temporary_folder top_;
 };
 
 std::string header_of(std::string_view answer, std::string_view name) {

@@ -4,17 +4,15 @@
 // Each slow peer takes several times the limit for what it reads. They all read at the same time.
 #include "support/scripted_server.hpp"
 #include "support/slow_peers.hpp"
+#include "support/temporary_folder.hpp"
 #include "support/web.hpp"
 
 #include <chrono>
-#include <filesystem>
 #include <fstream>
 #include <mutex>
 #include <string>
 #include <system_error>
 #include <vector>
-
-#include <unistd.h>
 
 using sley::http::client;
 using sley::http::request;
@@ -38,23 +36,18 @@ using namespace std::chrono_literals;
 
 namespace {
 
-struct temporary_file {
-  temporary_file() {
-    char folder[] = "/tmp/sley_progress_XXXXXX";
-    root = ::mkdtemp(folder);
-    std::ofstream(root / "large", std::ios::binary) << large_text();
-  }
-  ~temporary_file() { std::filesystem::remove_all(root); }
-  std::filesystem::path root;
+struct large_file {
+  large_file() { std::ofstream(folder / "large", std::ios::binary) << large_text(); }
+  sley_test::temporary_folder folder;
 };
 
 }  // namespace
 
 GO_TEST(progress, a_slow_client_gets_all_of_an_answer) {
-  const temporary_file files;
+  const large_file files;
   sley::http::router routes;
   routes.get("/packed", sley::http::compress()(&send_large_text));
-  routes.get("/files/{path...}", sley::http::file_server(files.root.string()));
+  routes.get("/files/{path...}", sley::http::file_server(files.folder.path().string()));
   routes.get("/{path...}", &send_large_text);
   const running_server web(routes, {.write_timeout = progress_limit});
   sley::wait_group group;

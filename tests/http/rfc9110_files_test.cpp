@@ -1,15 +1,14 @@
 // RFC 9110 where a file is served: dates, conditions, ranges. README.md beside this file has the
 // table of all requirements with the test of each.
+#include "support/temporary_folder.hpp"
 #include "support/web.hpp"
 
 #include <ctime>
-#include <filesystem>
 #include <fstream>
 #include <string>
 
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 using sley_test::body_of;
 using sley_test::get;
@@ -25,18 +24,15 @@ using namespace std::string_literals;
 class ten_bytes {
  public:
   ten_bytes() {
-    char name[] = "/tmp/sley_rfc9110_XXXXXX";
-    folder_ = ::mkdtemp(name);
     std::ofstream(folder_ / "ten.txt") << "0123456789";
     std::ofstream(folder_ / "empty.txt") << "";
     const timespec times[] = {{784'111'777, 0}, {784'111'777, 0}};  // as in RFC 9110's examples
     ::utimensat(AT_FDCWD, (folder_ / "ten.txt").c_str(), times, 0);
   }
-  ~ten_bytes() { std::filesystem::remove_all(folder_); }
-  std::string path() const { return folder_.string(); }
+  std::string path() const { return folder_.path().string(); }
 
  private:
-  std::filesystem::path folder_;
+  sley_test::temporary_folder folder_;
 };
 
 constexpr const char* changed = "Sun, 06 Nov 1994 08:49:37 GMT";

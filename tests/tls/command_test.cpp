@@ -1,13 +1,13 @@
 // Our TLS against OpenSSL's own command: our server with `openssl s_client`, our client with
 // `openssl s_server`. The command's standard streams are pipes that goroutines read and write.
 #include "support/harness.hpp"
+#include "support/temporary_folder.hpp"
 #include "tls/pairs.hpp"
 
 #include <sley/os.hpp>
 #include <sley/runtime.hpp>
 
-#include <cstdio>
-#include <cstdlib>
+#include <fstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -37,29 +37,13 @@ namespace {
 // A folder with the certificates, because commands want files.
 class folder {
  public:
-  folder() {
-    char name[] = "/tmp/sley_tls_XXXXXX";
-    path_ = ::mkdtemp(name);
-  }
-  ~folder() {
-    for (const std::string& file : files_) std::remove(file.c_str());
-    ::rmdir(path_.c_str());
-  }
-  folder(const folder&) = delete;
-  folder& operator=(const folder&) = delete;
-
-  std::string add(const std::string& name, const std::string& text) {
-    files_.push_back(path_ + "/" + name);
-    std::FILE* file = std::fopen(files_.back().c_str(), "we");
-    EXPECT_NE(file, nullptr);
-    std::fputs(text.c_str(), file);
-    std::fclose(file);
-    return files_.back();
+  std::string add(const std::string& name, const std::string& text) const {
+    std::ofstream(folder_ / name) << text;
+    return folder_ / name;
   }
 
  private:
-  std::string path_;
-  std::vector<std::string> files_;
+  sley_test::temporary_folder folder_;
 };
 
 // A running `openssl` command.

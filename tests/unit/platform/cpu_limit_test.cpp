@@ -2,9 +2,9 @@
 // of them, and nothing that a file may hold does harm. Method: trees of files as other systems have
 // them, in a temporary directory.
 #include "platform/cpu_limit.hpp"
+#include "support/temporary_folder.hpp"
 
 #include <gtest/gtest.h>
-#include <stdlib.h>
 
 #include <cstdint>
 #include <filesystem>
@@ -48,14 +48,6 @@ std::string mounted(std::string_view top, std::string_view point, std::string_vi
 // A system's files.
 class fixture_tree {
  public:
-  fixture_tree() {
-    std::string name = (fs::temp_directory_path() / "sley_cpu_limit_XXXXXX").string();
-    root_ = mkdtemp(name.data());
-  }
-  fixture_tree(const fixture_tree&) = delete;
-  fixture_tree& operator=(const fixture_tree&) = delete;
-  ~fixture_tree() { fs::remove_all(root_); }
-
   // As a string: paths in the tests may be longer than the whole that the kernel takes at once.
   const std::string& root() const { return root_; }
 
@@ -76,7 +68,8 @@ class fixture_tree {
   cpu_quota read() const { return cpu_limit(root_).read(); }
 
  private:
-  std::string root_;
+  sley_test::temporary_folder folder_;
+  std::string root_ = folder_.path();
 };
 
 // The process is in a cgroup of version 2 with this path.
