@@ -1,5 +1,6 @@
 // The CPU profile: samples are where the CPU time goes, and taking them harms nothing. Shares are
 // counted in samples of work that CPU clocks measure, so that a busy machine changes neither.
+#include "support/burn.hpp"
 #include "support/dump.hpp"
 #include "support/harness.hpp"
 #include "support/line_numbers.hpp"
@@ -15,7 +16,6 @@
 #include <chrono>
 #include <csignal>
 #include <cstdint>
-#include <ctime>
 #include <set>
 #include <stdexcept>
 #include <string>
@@ -23,6 +23,8 @@
 #include <thread>
 #include <vector>
 
+using sley_test::burn;
+using sley_test::cpu_time;
 using sley_test::eventually;
 using sley_test::not_a_tail_call;
 using sley_test::parse_profile;
@@ -34,24 +36,6 @@ namespace cpu_profile = sley::debug::cpu_profile;
 namespace {
 
 constexpr auto interval = 10ms;
-
-std::chrono::nanoseconds cpu_time(clockid_t clock) {
-  timespec t;
-  EXPECT_EQ(::clock_gettime(clock, &t), 0);
-  return std::chrono::seconds(t.tv_sec) + std::chrono::nanoseconds(t.tv_nsec);
-}
-
-// Computes until the thread has used that much CPU time. Returns how much it has used, which is
-// more where the clock goes on by leaps.
-std::chrono::nanoseconds burn(std::chrono::nanoseconds d) {
-  const auto begin = cpu_time(CLOCK_THREAD_CPUTIME_ID);
-  auto used = 0ns;
-  while (used < d) {
-    for (int i = 0; i < 10'000; ++i) asm volatile("");
-    used = cpu_time(CLOCK_THREAD_CPUTIME_ID) - begin;
-  }
-  return used;
-}
 
 [[gnu::noinline]] std::chrono::nanoseconds burns_seven_parts() {
   const auto used = burn(7 * 100ms);

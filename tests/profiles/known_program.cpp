@@ -1,6 +1,8 @@
 // A program whose profiles are known, for pprof_test.py. It prints where its pages are and how many
 // milliseconds of CPU time its two functions have used, and runs until its input ends. A goroutine
 // of it has waited once for a mutex, which another one has held for some milliseconds.
+#include "support/burn.hpp"
+
 #include <sley/debug.hpp>
 #include <sley/http/debug.hpp>
 #include <sley/os.hpp>
@@ -12,7 +14,6 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdio>
-#include <ctime>
 #include <string>
 #include <string_view>
 
@@ -20,17 +21,9 @@ namespace {
 
 constexpr std::size_t waiting = 7;
 
-long cpu_ms() {
-  timespec t;
-  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-  return t.tv_sec * 1000 + t.tv_nsec / 1'000'000;
-}
-
-// Computes until the calling thread has used that much CPU time. Returns how much it has used.
-long burn(long ms) {
-  const long begin = cpu_ms();
-  while (cpu_ms() < begin + ms) asm volatile("");
-  return cpu_ms() - begin;
+// Returns how many milliseconds of CPU time the calling thread has used.
+long burn_ms(int ms) {
+  return sley_test::burn(std::chrono::milliseconds(ms)) / std::chrono::milliseconds(1);
 }
 
 // Have that many goroutines parked at one place?
@@ -48,12 +41,12 @@ void write(const char* path, const std::string& profile) { sley::os::write_file(
 }
 
 [[gnu::noinline]] long burns_seven_parts() {
-  const long used = burn(7 * 100);
+  const long used = burn_ms(7 * 100);
   asm volatile("");
   return used;
 }
 [[gnu::noinline]] long burns_three_parts() {
-  const long used = burn(3 * 100);
+  const long used = burn_ms(3 * 100);
   asm volatile("");
   return used;
 }
