@@ -23,6 +23,12 @@ struct goroutine_info {
   std::string name;                   // go_options::name
   std::string state;                  // "running", "runnable", "syscall", or what it waits for
   std::chrono::minutes waiting;       // how long it has waited, if it waits
+  // The address of the mutex, wait group or other object that it waits for, and of a channel the
+  // address that its handles share. 0: it does not wait for one object.
+  std::uintptr_t waits_for;
+  // The id of the goroutine that has locked the mutex or shared_mutex that it waits for; 0 if none
+  // has, and outside debug builds, in which mutexes do not know it.
+  std::uint64_t held_by;
   bool is_locked_to_thread;           // see lock_os_thread
   std::uint64_t created_by;           // the id of the goroutine that started it; 0: a thread did
   std::uintptr_t created_at;          // the return address of the call that did; 0: unknown

@@ -103,6 +103,7 @@ class SLEY_API mutex {
   bool hand_on() noexcept;
   void check_unused() const noexcept;
 
+  [[no_unique_address]] detail::lock_owner owner_;  // at the beginning, where dumps look
   // MX-1  The critical section is handed over: cas_release or exchange_release to unlocked, or to a
   //       waiter, in unlock <-> cas_acquire to locked in lock and try_lock, or load_acquire by the
   //       waiter that gets it.
@@ -115,7 +116,6 @@ class SLEY_API mutex {
   // as a cas that succeeds. A look at state_ itself would have to wait for the cas before.
   detail::atomic<bool> is_crowded_;
   detail::wait_list waiters_;
-  [[no_unique_address]] detail::lock_owner owner_;
 };
 
 // The standard's other name for it.

@@ -110,6 +110,8 @@ class SLEY_API shared_mutex {
   void let_readers_in() noexcept;
   void end_turn() noexcept;
 
+  // Of an exclusive lock. At the beginning, where dumps look.
+  [[no_unique_address]] detail::lock_owner owner_;
   // SM-1  The critical sections: cas_release or sub_acq_rel in the unlocks <-> cas_acquire or
   //       or_acq_rel in the locks, of one word. A waiter is marked in it under the waiters' lock,
   //       so a thread that changes it otherwise knows which waiters to wake, and touches nothing of
@@ -137,7 +139,6 @@ class SLEY_API shared_mutex {
   detail::semaphore_core writers_;                   // whose turn it is among writers
   detail::wait_list draining_;                       // the writer that waits for the count
   detail::wait_list readers_;
-  [[no_unique_address]] detail::lock_owner owner_;  // of an exclusive lock
 };
 
 }  // namespace sley

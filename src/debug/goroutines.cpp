@@ -39,6 +39,8 @@ goroutine_info info_of(const rt::snapshot::entry& e) {
           std::string(g.name()),
           std::string(g.state),
           std::chrono::minutes(g.minutes),
+          reinterpret_cast<std::uintptr_t>(g.object.address),
+          g.object.holder,
           g.is_locked,
           g.created_by,
           g.created_at,
@@ -52,8 +54,8 @@ void for_each(const rt::snapshot& all, const Visit& visit) {
 
 bool waits_for_ever(const rt::goroutine_view& g) {
   if (!g.is_waiting || g.id == rt::main_goroutine_id) return false;
-  return g.state == rt::wait::chan_receive_nil || g.state == rt::wait::chan_send_nil ||
-         g.state == rt::wait::select_no_cases;
+  return g.reason == rt::wait::chan_receive_nil || g.reason == rt::wait::chan_send_nil ||
+         g.reason == rt::wait::select_no_cases;
 }
 
 }  // namespace

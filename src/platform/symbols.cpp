@@ -65,10 +65,10 @@ backtrace_state* state() noexcept {
   return made;
 }
 
-// The function at `at` by the symbol tables of the files, which name local functions too.
-frame_name real_function(std::uintptr_t at) noexcept {
-  frame_name real;
-  if (state() == nullptr) return real;
+// What is at `at` by the symbol tables of the files, which name local functions and objects too.
+frame_name symbol_at(std::uintptr_t at) noexcept {
+  frame_name found;
+  if (state() == nullptr) return found;
   const auto take = [](void* arg, std::uintptr_t, const char* name, std::uintptr_t start,
                        std::uintptr_t) {
     if (name == nullptr) return;
@@ -76,8 +76,8 @@ frame_name real_function(std::uintptr_t at) noexcept {
     frame->function = name;
     frame->function_start = start;
   };
-  sley_backtrace_syminfo(state(), at, take, ignore_error, &real);
-  return real;
+  sley_backtrace_syminfo(state(), at, take, ignore_error, &found);
+  return found;
 }
 
 struct walk {
@@ -120,7 +120,7 @@ bool visit_lines(std::uintptr_t at, const frame_name& real, frame_visitor visit,
 
 #else
 
-frame_name real_function(std::uintptr_t) noexcept { return {}; }
+frame_name symbol_at(std::uintptr_t) noexcept { return {}; }
 bool visit_lines(std::uintptr_t, const frame_name&, frame_visitor, void*) noexcept { return false; }
 
 #endif
@@ -166,9 +166,14 @@ void describe(std::uintptr_t pc, frame_visitor visit, void* arg) noexcept {
   // A return address may be the first of the next line, or of the next function if the call does
   // not return.
   const std::uintptr_t at = pc - 1;
-  frame_name real = real_function(at);
+  frame_name real = symbol_at(at);
   if (visit_lines(at, real, visit, arg)) return;
   if (complete_by_loader(at, real) || !real.function.empty()) visit(arg, real);
+}
+
+object_name name_of_object(std::uintptr_t address) noexcept {
+  const frame_name found = symbol_at(address);
+  return {found.function, found.function_start};
 }
 
 void describe_by_loader(std::uintptr_t pc, frame_visitor visit, void* arg) noexcept {

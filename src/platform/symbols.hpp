@@ -38,7 +38,16 @@ using frame_visitor = void (*)(void* arg, const frame_name& frame);
 // Needs 32 KB of stack: for a machine's stack or a signal's, not for a goroutine's.
 void describe(std::uintptr_t pc, frame_visitor visit, void* arg) noexcept;
 
-// The same without debug information: calls `visit` at most once.
+struct object_name {
+  std::string_view name;     // as the linker names it; empty if unknown
+  std::uintptr_t start = 0;  // where it begins
+};
+
+// The object with static storage that has this address in it. The view is never freed. Costs and
+// needs what describe does.
+object_name name_of_object(std::uintptr_t address) noexcept;
+
+// As describe, without debug information: calls `visit` at most once.
 void describe_by_loader(std::uintptr_t pc, frame_visitor visit, void* arg) noexcept;
 
 // Whether describe can know lines, of code that was compiled with debug information.

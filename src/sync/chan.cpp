@@ -81,7 +81,7 @@ struct send_operation {
   }
   static attempt locked(chan_core* c, void* value) noexcept { return send_locked(c, value); }
   static waiter_queue& queue(chan_core* c) noexcept { return c->senders; }
-  static constexpr rt::wait_reason reason = rt::wait::chan_send;
+  static constexpr rt::wait reason = rt::wait::chan_send;
 };
 struct receive_operation {
   static bool at_once(chan_core* c, void* out) noexcept {
@@ -92,7 +92,7 @@ struct receive_operation {
   }
   static attempt locked(chan_core* c, void* out) noexcept { return receive_locked(c, out); }
   static waiter_queue& queue(chan_core* c) noexcept { return c->receivers; }
-  static constexpr rt::wait_reason reason = rt::wait::chan_receive;
+  static constexpr rt::wait reason = rt::wait::chan_receive;
 };
 
 // The rare ways through wait_for. Each is a tail call, so the frequent way needs no frame.
@@ -113,7 +113,7 @@ template <class Operation>
   self.element = element;
   self.chosen = &chosen;
   Operation::queue(c).push(&self);
-  rt::park_and_release(Operation::reason, c->guard);
+  rt::park_and_release(Operation::reason, c, c->guard);
   rt::leave();
   return self.success ? chan_status::ok : chan_status::closed;
 }
@@ -166,10 +166,10 @@ chan_status try_once(chan_core* c, void* element) noexcept {
   return a.status;
 }
 
-[[noreturn]] void wait_for_ever(rt::wait_reason reason) {
+[[noreturn]] void wait_for_ever(rt::wait reason) {
   rt::enter();
   for (;;) {  // no waker knows this goroutine, so park does not return
-    rt::park(reason, [](rt::goroutine*, void*) noexcept {}, nullptr);
+    rt::park(reason, nullptr, [](rt::goroutine*, void*) noexcept {}, nullptr);
   }
 }
 

@@ -52,7 +52,7 @@ bool condition::wait_until(wait_limit limit, const void* mutex, bool (*unlock)(v
       const bool must_wait = unlock(lock);
       rt::enter();
       if (must_wait) {
-        is_in_time = self.park_in_line(rt::wait::condition_wait);
+        is_in_time = self.park_in_line(rt::wait::condition_wait, this);
       } else {
         self.leave_line();
       }

@@ -49,7 +49,7 @@ void barrier_core::wait(std::uint64_t phase) {
   rt::enter();
   waiters_.guard().acquire();
   if (phase_ == phase) {
-    waiters_.park(rt::wait::barrier_wait);
+    waiters_.park(rt::wait::barrier_wait, this);
   } else {
     waiters_.guard().release();
   }
@@ -70,7 +70,7 @@ bool barrier_core::wait_within(std::uint64_t phase, wait_limit limit) {
     sync::timed_waiter self(limit);
     waiters_.guard().acquire();
     if (phase_ == phase) {
-      is_over = self.park(waiters_, rt::wait::barrier_wait);
+      is_over = self.park(waiters_, rt::wait::barrier_wait, this);
     } else {
       waiters_.guard().release();
     }

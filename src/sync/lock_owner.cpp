@@ -8,13 +8,16 @@ namespace sley::detail {
 
 void noted_owner::enter() noexcept {
   where_ = sync::calling_place();
-  who_.store_relaxed(sync::caller());
+  const rt::goroutine* g = sync::caller();
+  who_.store_relaxed(g);
+  goroutine_.store_relaxed(g->is_foreign ? 0 : g->id);
 }
 
 void noted_owner::leave(const char* message) noexcept {
   const void* who = who_.load_relaxed();
   if (who != nullptr && who != sync::caller()) base::fatal(message);
   who_.store_relaxed(nullptr);
+  goroutine_.store_relaxed(0);
 }
 
 void noted_owner::check_not_caller(const char* message) const noexcept {

@@ -46,6 +46,7 @@ void mutex::lock(const context& ctx) {
 }
 
 bool mutex::lock_slow(detail::wait_limit limit) {
+  static_assert(offsetof(mutex, owner_) == 0, "rt::is_for_lock");
   if (limit.is_none()) {
     owner_.check_not_caller("sley: a mutex is locked by the goroutine that has locked it already");
   }
@@ -108,8 +109,8 @@ mutex::outcome mutex::wait(attempt& a) {
   if (!is_first_in_line) a.since_ns = platform::now_ns();
   bool is_told = false;
   if (!timed) {
-    is_told = waiters_.park(rt::wait::mutex_lock, is_first_in_line);
-  } else if (timed->park(waiters_, rt::wait::mutex_lock, is_first_in_line)) {
+    is_told = waiters_.park(rt::wait::mutex_lock, this, is_first_in_line);
+  } else if (timed->park(waiters_, rt::wait::mutex_lock, this, is_first_in_line)) {
     is_told = timed->was_told();
   } else {
     stop_waiting();

@@ -12,7 +12,7 @@ bool once_flag::begin() {
   rt::enter();
   waiters_.guard().acquire();
   while (phase_.load_relaxed() == running) {  // ends: calls end; the lock orders the look
-    waiters_.park(rt::wait::once_wait);
+    waiters_.park(rt::wait::once_wait, this);
     waiters_.guard().acquire();
   }
   const bool is_ours = phase_.load_relaxed() == open;
@@ -46,7 +46,7 @@ bool once_flag::begin_within(detail::wait_limit limit, bool& is_ours) {
     waiters_.guard().acquire();
     is_running = phase_.load_relaxed() == running;
     if (is_running) {
-      is_in_time = self.park(waiters_, rt::wait::once_wait);
+      is_in_time = self.park(waiters_, rt::wait::once_wait, this);
     } else {
       is_ours = phase_.load_relaxed() == open;
       if (is_ours) phase_.store_relaxed(running);

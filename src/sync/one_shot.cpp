@@ -23,7 +23,7 @@ void one_shot::wait() {
   if (phase_.load_relaxed() == has_come) {  // under the lock that set() holds
     waiters_.guard().release();
   } else {
-    waiters_.park(rt::wait::future_wait);
+    waiters_.park(rt::wait::future_wait, this);
   }
   rt::leave();
 }
@@ -43,7 +43,7 @@ bool one_shot::wait_until(wait_limit limit) {
     if (phase_.load_relaxed() == has_come) {  // as above
       waiters_.guard().release();
     } else {
-      is_in_time = self.park(waiters_, rt::wait::future_wait);
+      is_in_time = self.park(waiters_, rt::wait::future_wait, this);
     }
   }
   rt::leave();

@@ -233,7 +233,7 @@ class selection {
       queue_of(c).push(w);  // CH-1: look() found no peer
     }
     parking p{this, claim, timed};
-    rt::park(count_ == 0 ? rt::wait::select_no_cases : rt::wait::select, &let_go, &p);
+    rt::park(count_ == 0 ? rt::wait::select_no_cases : rt::wait::select, nullptr, &let_go, &p);
     return leave_queues();
   }
 

@@ -25,8 +25,13 @@ void semaphore_core::acquire(const context& ctx) {
                       [&](std::error_code& e) { acquire(ctx, e); });
 }
 
-// A chosen waiter has its unit, which was never added to the count.
 bool semaphore_core::acquire_slow(wait_limit limit) {
+  return acquire_slow(limit, rt::wait::semaphore_acquire, this);
+}
+
+// A chosen waiter has its unit, which was never added to the count.
+bool semaphore_core::acquire_slow(wait_limit limit, rt::wait reason,
+                                  const void* object) {
   rt::enter();
   bool is_ours;
   {
@@ -36,7 +41,7 @@ bool semaphore_core::acquire_slow(wait_limit limit) {
     if (is_ours) {
       waiters_.guard().release();
     } else {
-      is_ours = self.park(waiters_, rt::wait::semaphore_acquire);
+      is_ours = self.park(waiters_, reason, object);
     }
   }
   rt::leave();

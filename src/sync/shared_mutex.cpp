@@ -176,7 +176,7 @@ bool shared_mutex::lock_shared_slow(detail::wait_limit limit) {
     if (is_in) {
       readers_.guard().release();
     } else {
-      is_in = self.park(readers_, rt::wait::shared_mutex_lock_shared);
+      is_in = self.park(readers_, rt::wait::shared_mutex_lock_shared, this);
     }
   }
   rt::leave();
@@ -270,8 +270,9 @@ struct shared_mutex::turn {
 };
 
 bool shared_mutex::lock_within(detail::wait_limit limit) {
+  static_assert(offsetof(shared_mutex, owner_) == 0, "rt::is_for_lock");
   if (detail::checks_lock_owners && limit.is_none()) check_not_held();
-  if (!writers_.try_acquire_until(limit)) return false;
+  if (!writers_.acquire_lock(limit, rt::wait::shared_mutex_lock, this)) return false;
   const std::uint64_t before = state_.or_acq_rel(writer, "SM-1");
   turn mine{.whose = *this};
   if (has_slots_.load_relaxed()) {  // no more slots, though some may come until the count is zero
@@ -296,7 +297,7 @@ bool shared_mutex::drain_count(detail::wait_limit limit) {
     if (count_of(seen) == 0) {
       draining_.guard().release();
     } else {
-      is_drained = self.park(draining_, rt::wait::shared_mutex_lock) || stop_draining();
+      is_drained = self.park(draining_, rt::wait::shared_mutex_lock, this) || stop_draining();
     }
   }
   rt::leave();
@@ -311,7 +312,7 @@ bool shared_mutex::stop_draining() noexcept {
   while (count_of(seen) != 0 && !state_.cas_acq_rel(seen, seen & ~drains, "SM-1")) {
   }
   if (count_of(seen) == 0 && (seen & drains) != 0) {
-    draining_.park(rt::wait::shared_mutex_lock);
+    draining_.park(rt::wait::shared_mutex_lock, this);
     return true;
   }
   draining_.guard().release();
@@ -337,7 +338,7 @@ bool shared_mutex::drain_slots(detail::wait_limit limit) {
       place.list.guard().acquire();
       is_asking_ = is_any_slot_taken();
       if (is_asking_) {
-        is_in_time = waiter.park(place.list, rt::wait::shared_mutex_lock);
+        is_in_time = waiter.park(place.list, rt::wait::shared_mutex_lock, this);
       } else {
         place.list.guard().release();
       }

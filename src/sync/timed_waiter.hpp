@@ -3,7 +3,7 @@
 //   timed_waiter self(limit);              arms the timer: before the list's lock is taken, because
 //   list.guard().acquire();                a timer takes it with its heap's lock held
 //   if (there is no need to wait) ...      release the lock, and return
-//   return self.park(list, reason);        lets the lock go; true: a wake_ call chose it
+//   return self.park(list, reason, object); lets the lock go; true: a wake_ call chose it
 //
 // A condition variable's waiter gets in line, does something else in user code, and parks then,
 // unless it has been chosen meanwhile:
@@ -11,7 +11,7 @@
 //   list.guard().acquire();
 //   self.get_in_line(list);                lets the lock go
 //   ...
-//   return self.park_in_line(reason);
+//   return self.park_in_line(reason, object);
 //
 // Each wake_ call chooses a waiter that has not timed out, and a chosen waiter does not time out:
 // the waker and the timer claim the waiter, and one of them gets it (SL-2).
@@ -55,7 +55,8 @@ class timed_waiter {
   timed_waiter& operator=(const timed_waiter&) = delete;
 
   // Once only, with the list's lock held, which it lets go. False: the time is up.
-  [[nodiscard]] bool park(detail::wait_list& list, const char* reason, bool first_in_line = false);
+  [[nodiscard]] bool park(detail::wait_list& list, rt::wait reason, const void* object,
+                          bool first_in_line = false);
 
   // Once it was chosen: has its waker told it something?
   bool was_told() const noexcept { return node_.is_told; }
@@ -63,7 +64,7 @@ class timed_waiter {
   // With the list's lock held, which it lets go.
   void get_in_line(detail::wait_list& list) noexcept;
   // Inside the runtime, perhaps on another thread than before. False: the time is up.
-  [[nodiscard]] bool park_in_line(const char* reason) noexcept;
+  [[nodiscard]] bool park_in_line(rt::wait reason, const void* object) noexcept;
   // Instead, if there is no reason to wait any more.
   void leave_line() noexcept;
 

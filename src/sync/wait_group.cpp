@@ -61,7 +61,7 @@ void wait_group::wait_slow() {
   rt::enter();
   waiters_.guard().acquire();
   if (count_in()) {
-    waiters_.park(rt::wait::wait_group_wait);
+    waiters_.park(rt::wait::wait_group_wait, this);
   } else {
     waiters_.guard().release();
   }
@@ -95,7 +95,7 @@ bool wait_group::wait_within(detail::wait_limit limit) {
     waiters_.guard().acquire();
     const std::uint32_t round = round_;
     if (count_in()) {
-      is_done = self.park(waiters_, rt::wait::wait_group_wait) || give_up(round);
+      is_done = self.park(waiters_, rt::wait::wait_group_wait, this) || give_up(round);
     } else {
       waiters_.guard().release();
     }

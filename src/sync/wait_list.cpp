@@ -44,11 +44,11 @@ void append(chosen_waiters& chosen, list_waiter* w) noexcept {
 
 }  // namespace
 
-bool wait_list::park(const char* reason, bool first_in_line) {
+bool wait_list::park(rt::wait reason, const void* object, bool first_in_line) {
   list_waiter self;
   self.g = rt::current_machine()->g;
   push(&self, first_in_line);
-  rt::park_and_release(reason, lock_);  // WL-1
+  rt::park_and_release(reason, object, lock_);  // WL-1
   return self.is_told;
 }
 
@@ -181,10 +181,11 @@ timed_waiter::~timed_waiter() {
   rt::remove_timer(&alarm_);
 }
 
-bool timed_waiter::park(detail::wait_list& list, const char* reason, bool first_in_line) {
+bool timed_waiter::park(detail::wait_list& list, rt::wait reason, const void* object,
+                        bool first_in_line) {
   list_ = &list;
   list.push(&node_, first_in_line);
-  rt::park(reason, &commit_and_release, this);
+  rt::park(reason, object, &commit_and_release, this);
   return !claim_.has_timed_out();
 }
 
@@ -205,8 +206,8 @@ void timed_waiter::get_in_line(detail::wait_list& list) noexcept {
   list.guard().release();
 }
 
-bool timed_waiter::park_in_line(const char* reason) noexcept {
-  rt::park(reason, &commit, this);
+bool timed_waiter::park_in_line(rt::wait reason, const void* object) noexcept {
+  rt::park(reason, object, &commit, this);
   return !claim_.has_timed_out();
 }
 

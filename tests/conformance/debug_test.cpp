@@ -17,7 +17,9 @@
 #include <cerrno>
 #include <chrono>
 #include <cstdlib>
+#include <mutex>
 #include <set>
+#include <shared_mutex>
 #include <string>
 #include <thread>
 #include <utility>
@@ -116,6 +118,64 @@ GO_TEST(debug, a_goroutine_shows_its_state_creator_and_stack) {
   EXPECT_FALSE(g.is_locked_to_thread);
   EXPECT_GT(g.stack.size(), 1u);
   c.close();
+}
+
+GO_TEST(debug, a_goroutine_that_waits_names_the_object_and_its_holder) {
+  sley::mutex m;
+  sley::shared_mutex s;
+  const chan<int> c;
+  const chan<int> other;
+  sley::wait_group group;
+  sley::wait_group waiters;
+  group.add(1);
+  const auto wait_as = [&](const char* name, auto f) {
+    waiters.add(1);
+    sley::go({.name = name}, [&waiters, f] {
+      f();
+      waiters.done();
+    });
+  };
+  m.lock();
+  s.lock();
+  wait_as("locker", [&] { const std::lock_guard lock(m); });
+  wait_as("with a limit", [&] { const std::unique_lock lock(m, 1h); });
+  wait_as("reader", [&] { const std::shared_lock lock(s); });
+  wait_as("writer", [&] { const std::unique_lock lock(s); });
+  wait_as("receiver", [c] { c.receive(); });
+  wait_as("its peer", [c] { c.receive(); });
+  wait_as("of group", [&] { group.wait(); });
+  wait_as("of two", [c, other] { sley::select(sley::on_receive(c), sley::on_receive(other)); });
+
+  struct waiter {
+    const char* name;
+    const char* state;
+    const void* object;
+    bool is_held;
+  };
+  const waiter all[] = {{"locker", "sync.Mutex.Lock", &m, true},
+                        {"with a limit", "sync.Mutex.Lock", &m, true},
+                        {"reader", "sync.RWMutex.RLock", &s, true},
+                        {"writer", "sync.RWMutex.Lock", &s, true},
+                        {"of group", "sync.WaitGroup.Wait", &group, false},
+                        {"of two", "select", nullptr, false}};
+  for (const waiter& w : all) {
+    goroutine_info g;
+    EXPECT_TRUE(eventually([&] { return (g = named(goroutines(), w.name)).state == w.state; }))
+        << w.name << " is " << g.state;
+    EXPECT_EQ(g.waits_for, reinterpret_cast<std::uintptr_t>(w.object)) << w.name;
+    const bool is_known = w.is_held && sley::detail::checks_lock_owners;
+    EXPECT_EQ(g.held_by, is_known ? this_goroutine::id() : 0) << w.name;
+  }
+  EXPECT_TRUE(eventually([] { return named(goroutines(), "its peer").waits_for != 0; }));
+  const std::vector<goroutine_info> now = goroutines();
+  EXPECT_EQ(named(now, "its peer").waits_for, named(now, "receiver").waits_for);
+  EXPECT_EQ(named(now, "its peer").held_by, 0u);
+
+  m.unlock();
+  s.unlock();
+  c.close();
+  group.done();
+  waiters.wait();
 }
 
 GO_TEST(debug, the_caller_is_among_them_and_one_that_is_locked_says_so) {

@@ -2,6 +2,7 @@
 // 2. A child says when its last goroutine is about to wait.
 #include "support/child.hpp"
 #include "support/harness.hpp"
+#include "support/line_numbers.hpp"
 #include "support/text.hpp"
 
 #include <unistd.h>
@@ -184,6 +185,45 @@ TEST_F(deadlock, shows_every_goroutine_and_its_wait_reason) {
   }
   EXPECT_EQ(occurrences(child.err, "\ngoroutine "), static_cast<int>(std::size(ways)) + 2) << child;
   EXPECT_LT(child.err.find(all_asleep), child.err.find("\ngoroutine ")) << "the reason comes first";
+}
+
+namespace {
+
+sley::mutex left_lock;
+sley::mutex right_lock;
+
+}  // namespace
+
+CHILD_MAIN(two_lock_in_both_orders) {
+  return run([] {
+    sley::wait_group have_one;
+    have_one.add(2);
+    const auto lock_both = [&](sley::mutex& one, sley::mutex& other) {
+      one.lock();
+      have_one.done();
+      have_one.wait();
+      other.lock();
+    };
+    sley::go([&] { lock_both(left_lock, right_lock); });
+    say_when();
+    lock_both(right_lock, left_lock);
+    return 3;
+  });
+}
+
+// `goroutine 1 [sync.Mutex.Lock]:` and below it `waits for 0x55f0c8a1 (left_lock), held by
+// goroutine 2`.
+TEST_F(deadlock, names_the_locks_and_their_holders) {
+  const auto child = expect_deadlock("two_lock_in_both_orders");
+  const auto waits = [](const char* number, const std::string& lock, const char* holder) {
+    const std::string name = sley_test::has_line_numbers() ? " \\(.*" + lock + "\\)" : "";
+    const std::string held = sley::detail::checks_lock_owners ? ", held by goroutine " : "";
+    return std::string("goroutine ") + number +
+           " \\[sync.Mutex.Lock\\]:\n\twaits for 0x[0-9a-f]+" + name + held +
+           (held.empty() ? "" : holder) + "\n";
+  };
+  EXPECT_TRUE(sley_test::contains_match(child.err, waits("1", "left_lock", "[2-9]"))) << child;
+  EXPECT_TRUE(sley_test::contains_match(child.err, waits("[2-9]", "right_lock", "1"))) << child;
 }
 
 namespace {

@@ -25,17 +25,22 @@ class SLEY_API noted_owner {
   // The caller is about to wait for the lock without a limit. If it has the lock already, that is a
   // fatal error with this message, which names both places.
   void check_not_caller(const char* message) const noexcept;
+  // The id of the goroutine that has it; 0 if none has it, or a thread that is no goroutine. Any
+  // thread.
+  std::uint64_t goroutine() const noexcept { return goroutine_.load_relaxed(); }
 
  private:
   // Relaxed: the holder has written it, and other callers do not find themselves there.
   atomic<const void*> who_;
-  call_place where_;  // [the holder]
+  atomic<std::uint64_t> goroutine_;  // relaxed: for dumps, which may be a moment late
+  call_place where_;                 // [the holder]
 };
 
 struct unknown_owner {
   static void enter() noexcept {}
   static void leave(const char*) noexcept {}
   static void check_not_caller(const char*) noexcept {}
+  static std::uint64_t goroutine() noexcept { return 0; }
 };
 
 #ifdef SLEY_DEBUG_CHECKS

@@ -29,7 +29,11 @@ class SLEY_API semaphore_core {
   void release(std::ptrdiff_t n, std::ptrdiff_t limit) {
     if (!units_.try_give(n, limit)) release_slow(n, limit, false);
   }
-  // The same of one unit where there is no other: a lock, which the mutex profile sees.
+  // The same of one unit where there is no other: a lock, which the mutex profile sees, and whose
+  // waiters are waiters of `object` in dumps.
+  bool acquire_lock(wait_limit limit, rt::wait reason, const void* object) {
+    return try_acquire() || acquire_slow(limit, reason, object);
+  }
   void release_lock() {
     if (!units_.try_give(1, 1)) release_slow(1, 1, true);
   }
@@ -41,6 +45,7 @@ class SLEY_API semaphore_core {
   }
   [[noreturn]] static void throw_bad_count();
   bool acquire_slow(wait_limit limit);
+  bool acquire_slow(wait_limit limit, rt::wait reason, const void* object);
   void release_slow(std::ptrdiff_t n, std::ptrdiff_t limit, bool is_lock);
 
   unit_count units_;

@@ -9,6 +9,10 @@
 #include <cstddef>
 #include <cstdint>
 
+namespace sley::rt {
+enum class wait : std::uint8_t;
+}
+
 namespace sley::detail {
 
 struct list_waiter;
@@ -35,9 +39,9 @@ class SLEY_API wait_list {
   bool has_more_than_one() const noexcept { return first_ != nullptr && first_ != last_; }
 
   // Called with guard() held; parks and lets it go. Returns after a wake_ call chose this waiter.
-  // `first_in_line` puts it at the front, for a waiter that was woken and found nothing. True: its
-  // waker has told it something (list_waiter::is_told).
-  bool park(const char* reason, bool first_in_line = false);
+  // Dumps name the object that it waits for. `first_in_line` puts it at the front, for a waiter that
+  // was woken and found nothing. True: its waker has told it something (list_waiter::is_told).
+  bool park(rt::wait reason, const void* object, bool first_in_line = false);
 
   // Called with guard() held, which they let go before they make a waiter runnable. wake_one: false
   // if there was no waiter, or only waiters that have timed out.

@@ -23,7 +23,7 @@ void call_places::take() noexcept {
   } else {
     call_waiter self{.g = current_machine()->g};
     waiters_.push_back(&self);
-    park_and_release(wait::blocking_limit, lock_);  // its waker gives it the place
+    park_and_release(wait::blocking_limit, nullptr, lock_);  // its waker gives it the place
   }
   leave();
 }

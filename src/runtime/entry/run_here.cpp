@@ -77,6 +77,7 @@ __attribute__((noinline, no_sanitize("null"))) bool run_main_task(goroutine* g,
 [[noreturn]] void wait_for_ever(machine* m) noexcept {
   processor* p = release_p(m);
   m->g->reason = wait::goexit;
+  m->g->waits_for = nullptr;
   m->g->status.transition(parts::status::running, parts::status::waiting);
   count(p->figures.finished);
   hand_off_p(p);

@@ -39,7 +39,7 @@ void sleep_until(std::int64_t until_ns) {
     return;
   }
   sleep_request s{.until_ns = until_ns};
-  park(wait::sleep, &begin_sleep, &s);
+  park(wait::sleep, nullptr, &begin_sleep, &s);
   leave();
   if (s.no_memory) throw std::bad_alloc();
 }

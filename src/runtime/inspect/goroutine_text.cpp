@@ -1,6 +1,8 @@
 // From Go's goroutineheader, traceback and printcreatedby.
 #include "runtime/inspect/goroutine_text.hpp"
 
+#include <sley/detail/lock_owner.hpp>
+
 #include "base/peek.hpp"
 #include "platform/os.hpp"
 #include "platform/symbols.hpp"
@@ -41,7 +43,7 @@ bool is_in_call(const machine& thread) noexcept {
 
 std::string_view state_of(const goroutine& g, const machine* thread) noexcept {
   const parts::status status = g.status.get();
-  if (status == parts::status::waiting) return peek(g.reason);
+  if (status == parts::status::waiting) return text_of(peek(g.reason));
   if (thread != nullptr && status == parts::status::running && is_in_call(*thread)) {
     return "syscall";
   }
@@ -96,6 +98,18 @@ bool is_runtimes_own(std::uintptr_t frame) noexcept {
   return is_own;
 }
 
+namespace {
+
+// The goroutine does not run while it is looked at, so it is still in the call that waits for the
+// object, which exists as long as that.
+waited_object object_of(const goroutine& g) noexcept {
+  const void* address = peek(g.waits_for);
+  const bool is_lock = address != nullptr && is_for_lock(peek(g.reason));
+  return {address, is_lock ? static_cast<const detail::lock_owner*>(address)->goroutine() : 0};
+}
+
+}  // namespace
+
 goroutine_view::goroutine_view(const goroutine& g, const machine* thread) noexcept
     : id(peek(g.id)),
       created_by(peek(g.created_by)),
@@ -104,7 +118,11 @@ goroutine_view::goroutine_view(const goroutine& g, const machine* thread) noexce
       is_waiting(g.status.get() == parts::status::waiting),
       is_locked(is_locked_to(thread)),
       has_thread(thread != nullptr) {
-  if (is_waiting) minutes = (sched.coarse_s.load_relaxed() - g.parked_s.load_relaxed()) / 60;
+  if (is_waiting) {
+    minutes = (sched.coarse_s.load_relaxed() - g.parked_s.load_relaxed()) / 60;
+    reason = peek(g.reason);
+    object = object_of(g);
+  }
   const std::string_view given = g.name();
   name_size = static_cast<std::uint8_t>(given.size());
   std::copy_n(given.data(), given.size(), name_bytes);
@@ -135,6 +153,21 @@ void goroutine_printer::print_header(const goroutine_view& g, std::size_t others
   if (g.minutes != 0) line.text(", ").dec(std::uint64_t{g.minutes}).text(" minutes");
   if (g.is_locked) line.text(", locked to thread");
   line.text("]:\n").flush(fd_);
+  if (g.object.address != nullptr) print_object(g.object);
+}
+
+void goroutine_printer::print_object(const waited_object& object) const noexcept {
+  base::line_writer line;
+  const auto address = reinterpret_cast<std::uintptr_t>(object.address);
+  line.text("\twaits for ").hex(address);
+  if (const platform::object_name of = platform::name_of_object(address); !of.name.empty()) {
+    char buffer[512];
+    line.text(" (").text(platform::demangle(of.name, buffer, may_allocate_));
+    if (address != of.start) line.text(" +").hex(address - of.start);
+    line.text(")");
+  }
+  if (object.holder != 0) line.text(", held by goroutine ").dec(object.holder);
+  line.text("\n").flush(fd_);
 }
 
 void goroutine_printer::print_frames(std::span<const std::uintptr_t> frames) noexcept {

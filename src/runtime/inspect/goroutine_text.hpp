@@ -26,6 +26,14 @@ machine* thread_of(const goroutine& g) noexcept;
 // that is never freed.
 std::string_view state_of(const goroutine& g, const machine* thread) noexcept;
 
+// What a goroutine waits for.
+struct waited_object {
+  const void* address = nullptr;  // null: it does not wait for an object, or for several
+  std::uint64_t holder = 0;       // the id of the goroutine that holds it, 0 if that is not known
+
+  bool operator==(const waited_object&) const noexcept = default;
+};
+
 // All facts about a goroutine except its stack.
 struct goroutine_view {
   goroutine_view(const goroutine& g, const machine* thread) noexcept;
@@ -38,6 +46,8 @@ struct goroutine_view {
   std::uintptr_t created_at = 0;
   std::string_view state;     // text that is never freed
   std::uint32_t minutes = 0;  // how long it has waited
+  wait reason{};              // if it waits
+  waited_object object;
   bool is_waiting = false;
   bool is_locked = false;  // to its thread
   bool has_thread = false;
@@ -76,6 +86,7 @@ class goroutine_printer {
   int fd() const noexcept { return fd_; }
 
  private:
+  void print_object(const waited_object& object) const noexcept;
   static void visit_frame(void* arg, const platform::frame_name& name);
   static void visit_creator(void* arg, const platform::frame_name& name);
   void put_name(base::line_writer& line, const platform::frame_name& name) const noexcept;

@@ -116,7 +116,7 @@ void print_goroutine(state_writer& line, const goroutine& g) noexcept {
   const machine* bound_to =
       (g.needs.load_relaxed() & needs_machine) != 0 ? peek(g.bound_to) : nullptr;
   line.text("  G").dec(peek(g.id)).text(": status=").dec(number_of(g, m)).text("(");
-  if (g.status.get() == parts::status::waiting) line.text(peek(g.reason));
+  if (g.status.get() == parts::status::waiting) line.text(text_of(peek(g.reason)));
   line.text(") m=").id(m != nullptr, m == nullptr ? 0 : m->id);
   line.text(" lockedm=").id(bound_to != nullptr, bound_to == nullptr ? 0 : bound_to->id).end();
 }

@@ -71,7 +71,8 @@ bool stack_groups::shows(const goroutine_view& g, std::span<const std::uintptr_t
     ++of->shown;
     return true;
   }
-  ++of->kept;
+  if (of->kept++ == 0) of->first.object = g.object;
+  if (of->first.object != g.object) of->first.object = {};
   kept_[kept_count_++] = {static_cast<std::size_t>(of - groups_), g.id};
   return false;
 }

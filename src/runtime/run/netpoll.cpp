@@ -88,7 +88,7 @@ io_result state_of(const watched* w, const io_side& side, const io_result* end) 
   if (self.result == io_result::ready && !side.may_try) {
     if (&side == &w->reading) note_wait(w, current_machine()->p);
     side.waiter = &self;
-    park_and_release(wait::io, w->lock);
+    park_and_release(wait::io, nullptr, w->lock);
     if (self.result == io_result::ready) return io_result::ready;  // the event was for this call
     w->lock.acquire();
   }
@@ -114,7 +114,7 @@ io_result state_of(const watched* w, const io_side& side, const io_result* end) 
     self.g = current_machine()->g;
     self.result = io_result::ready;
     stand_in_line(side, &self);
-    park_and_release(wait::io_lock, w->lock);
+    park_and_release(wait::io_lock, nullptr, w->lock);
     w->lock.acquire();
     if (self.result != io_result::ready) {  // it has left the line
       goroutine* closer = leave_use(w);
@@ -214,7 +214,7 @@ bool unwatch(watched* w) noexcept {
   if (w->users != 0) {
     io_waiter self{.g = current_machine()->g};
     w->closer = &self;
-    park(wait::io_close, &found_waiting::let_go, &found);
+    park(wait::io_close, nullptr, &found_waiting::let_go, &found);
   } else {
     w->lock.release();
   }

@@ -54,7 +54,7 @@ io_result wait_for_any_event(watched* w, io_observer& self) noexcept {
     }
     self.g = current_machine()->g;
     if (self.reads) note_wait(w, current_machine()->p);
-    park_and_release(wait::io, w->lock);
+    park_and_release(wait::io, nullptr, w->lock);
   }
 }
 

@@ -58,40 +58,42 @@ bool stays_on_yield(const processor* p) noexcept {
   }
 }
 
-[[gnu::always_inline]] inline void park_now(wait_reason reason, after_switch_action action,
-                                            void* arg) noexcept {
+[[gnu::always_inline]] inline void park_now(wait reason, const void* object,
+                                            after_switch_action action, void* arg) noexcept {
   machine* m = current_machine();
   if (__builtin_expect(m->locks != 0, 0)) {
-    park_thread(m, reason, action, arg);
+    park_thread(m, reason, object, action, arg);
     return;
   }
   goroutine* g = m->g;
   g->reason = reason;
+  g->waits_for = object;
   g->parked_s.store_relaxed(sched.coarse_s.load_relaxed());
   count(m->p->figures.parks);
   m->after = {action, g, arg};
   goroutine* next = next_local(m).g;
-  if (next == nullptr && m->p->trace != nullptr) trace_end(m->p, reason);
+  if (next == nullptr && m->p->trace != nullptr) trace_end(m->p, text_of(reason));
   switch_away(m, g, next);
 }
 
 // While the block profile is on. From Go's blockevent, but the delay ends when the goroutine runs.
-[[gnu::noinline]] void park_and_note(wait_reason reason, after_switch_action action,
-                                     void* arg) noexcept {
+[[gnu::noinline]] void park_and_note(wait reason, const void* object,
+                                     after_switch_action action, void* arg) noexcept {
   const std::int64_t begin_ns = platform::now_ns();
-  park_now(reason, action, arg);
+  park_now(reason, object, action, arg);
   if (is_for_others(reason)) note_wait(platform::now_ns() - begin_ns);
 }
 
 }  // namespace
 
-[[gnu::noinline]] void park(wait_reason reason, after_switch_action action, void* arg) noexcept {
-  if (__builtin_expect(block_profile.is_on(), 0)) return park_and_note(reason, action, arg);
-  park_now(reason, action, arg);
+[[gnu::noinline]] void park(wait reason, const void* object, after_switch_action action,
+                            void* arg) noexcept {
+  if (__builtin_expect(block_profile.is_on(), 0)) return park_and_note(reason, object, action, arg);
+  park_now(reason, object, action, arg);
 }
 
-void park_and_release(wait_reason reason, detail::lock& held) noexcept {
-  park(reason, &release_lock, &held);
+void park_and_release(wait reason, const void* object, detail::lock& held) noexcept {
+  park(reason, object, &release_lock, &held);
 }
 
 // The goroutine passes through the global queue, as in Go, or goes to the end of its processor's

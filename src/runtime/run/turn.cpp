@@ -47,9 +47,11 @@ void wait_for_turn(machine* m) noexcept {
   sleep_until_turn(m, g);
 }
 
-void park_thread(machine* m, wait_reason reason, after_switch_action action, void* arg) noexcept {
+void park_thread(machine* m, wait reason, const void* object, after_switch_action action,
+                 void* arg) noexcept {
   goroutine* g = m->g;
   g->reason = reason;
+  g->waits_for = object;
   g->parked_s.store_relaxed(sched.coarse_s.load_relaxed());
   if (!m->is_foreign) bind_to_thread(m, g);
   g->status.transition(parts::status::running, parts::status::waiting);

@@ -17,7 +17,8 @@ void sleep_until_turn(machine* m, goroutine* g) noexcept;
 // The running goroutine waits for its next turn on its own thread. [inside]
 void wait_for_turn(machine* m) noexcept;
 // The running goroutine parks on its own thread. [inside]
-void park_thread(machine* m, wait_reason reason, after_switch_action action, void* arg) noexcept;
+void park_thread(machine* m, wait reason, const void* object, after_switch_action action,
+                 void* arg) noexcept;
 // A machine has picked a goroutine whose own machine waits: hands its processor to that machine.
 // [own stack]
 void give_turn(machine* m, goroutine* g) noexcept;

@@ -39,7 +39,7 @@ void trace_end(processor* p, const char* why) noexcept {
 void trace_release(processor* p, const machine* m) noexcept {
   if (p->trace->current == nullptr) return;
   switch (m->g->status.get()) {
-    case parts::status::waiting: return trace_end(p, m->g->reason);
+    case parts::status::waiting: return trace_end(p, text_of(m->g->reason));
     case parts::status::runnable: return trace_end(p, "preempted");
     case parts::status::dead: return trace_end(p, "ended");
     default: return trace_end(p, m->border.call() != 0 ? "syscall" : "asleep in the kernel");

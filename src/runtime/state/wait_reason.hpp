@@ -1,48 +1,76 @@
-// Why a goroutine waits, in Go's words.
+// Why a goroutine waits.
 #pragma once
 
-#include <algorithm>
-#include <iterator>
-#include <string_view>
+#include <cstdint>
 
 namespace sley::rt {
 
-using wait_reason = const char*;
+enum class wait : std::uint8_t {
+  chan_receive,
+  chan_send,
+  chan_receive_nil,
+  chan_send_nil,
+  select,
+  select_no_cases,
+  mutex_lock,
+  shared_mutex_lock,
+  shared_mutex_lock_shared,
+  condition_wait,
+  semaphore_acquire,
+  barrier_wait,
+  once_wait,
+  wait_group_wait,
+  future_wait,
+  io_lock,
+  io_close,
+  blocking_limit,
+  // These end by time, by the kernel or by the scheduler, not by what others do.
+  sleep,
+  io,
+  set_max_procs,
+  snapshot,
+  tracing,
+  goexit,
+};
 
-namespace wait {
-inline constexpr wait_reason chan_receive = "chan receive";
-inline constexpr wait_reason chan_send = "chan send";
-inline constexpr wait_reason chan_receive_nil = "chan receive (nil chan)";
-inline constexpr wait_reason chan_send_nil = "chan send (nil chan)";
-inline constexpr wait_reason select = "select";
-inline constexpr wait_reason select_no_cases = "select (no cases)";
-inline constexpr wait_reason sleep = "sleep";
-inline constexpr wait_reason mutex_lock = "sync.Mutex.Lock";
-inline constexpr wait_reason shared_mutex_lock = "sync.RWMutex.Lock";
-inline constexpr wait_reason shared_mutex_lock_shared = "sync.RWMutex.RLock";
-inline constexpr wait_reason condition_wait = "sync.Cond.Wait";
-inline constexpr wait_reason semaphore_acquire = "semaphore acquire";
-inline constexpr wait_reason barrier_wait = "barrier wait";
-inline constexpr wait_reason once_wait = "once wait";
-inline constexpr wait_reason wait_group_wait = "sync.WaitGroup.Wait";
-inline constexpr wait_reason future_wait = "future wait";
-inline constexpr wait_reason io = "IO wait";
-inline constexpr wait_reason io_lock = "IO wait (lock)";
-inline constexpr wait_reason io_close = "IO wait (close)";
-inline constexpr wait_reason blocking_limit = "blocking limit";
-inline constexpr wait_reason set_max_procs = "GOMAXPROCS";
-inline constexpr wait_reason snapshot = "taking a snapshot";
-inline constexpr wait_reason tracing = "switching the tracer";
-inline constexpr wait_reason goexit = "goexit";
-}  // namespace wait
+// In Go's words.
+constexpr const char* text_of(wait reason) noexcept {
+  switch (reason) {
+    case wait::chan_receive: return "chan receive";
+    case wait::chan_send: return "chan send";
+    case wait::chan_receive_nil: return "chan receive (nil chan)";
+    case wait::chan_send_nil: return "chan send (nil chan)";
+    case wait::select: return "select";
+    case wait::select_no_cases: return "select (no cases)";
+    case wait::mutex_lock: return "sync.Mutex.Lock";
+    case wait::shared_mutex_lock: return "sync.RWMutex.Lock";
+    case wait::shared_mutex_lock_shared: return "sync.RWMutex.RLock";
+    case wait::condition_wait: return "sync.Cond.Wait";
+    case wait::semaphore_acquire: return "semaphore acquire";
+    case wait::barrier_wait: return "barrier wait";
+    case wait::once_wait: return "once wait";
+    case wait::wait_group_wait: return "sync.WaitGroup.Wait";
+    case wait::future_wait: return "future wait";
+    case wait::io_lock: return "IO wait (lock)";
+    case wait::io_close: return "IO wait (close)";
+    case wait::blocking_limit: return "blocking limit";
+    case wait::sleep: return "sleep";
+    case wait::io: return "IO wait";
+    case wait::set_max_procs: return "GOMAXPROCS";
+    case wait::snapshot: return "taking a snapshot";
+    case wait::tracing: return "switching the tracer";
+    case wait::goexit: return "goexit";
+  }
+  return "";
+}
 
-// Does such a wait end by what other goroutines or threads of the program do? The others are for
-// time, for the kernel and for the scheduler. Texts are compared, because a text may have several
-// addresses.
-inline bool is_for_others(wait_reason reason) noexcept {
-  constexpr std::string_view not_for_others[] = {wait::sleep,    wait::io,      wait::set_max_procs,
-                                                 wait::snapshot, wait::tracing, wait::goexit};
-  return std::ranges::find(not_for_others, reason) == std::end(not_for_others);
+// Does such a wait end by what other goroutines or threads of the program do?
+constexpr bool is_for_others(wait reason) noexcept { return reason < wait::sleep; }
+
+// Is the object that the goroutine waits for a lock? Then it begins with a detail::lock_owner.
+constexpr bool is_for_lock(wait reason) noexcept {
+  return reason == wait::mutex_lock || reason == wait::shared_mutex_lock ||
+         reason == wait::shared_mutex_lock_shared;
 }
 
 }  // namespace sley::rt

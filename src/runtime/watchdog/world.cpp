@@ -206,8 +206,8 @@ void make_processors(const procs_setting& setting) noexcept {
   watchdog.follows_limits = !setting.is_given;
 }
 
-void ask_sysmon(world_request& request, wait_reason reason) noexcept {
-  park(reason, &post, &request);
+void ask_sysmon(world_request& request, wait reason) noexcept {
+  park(reason, nullptr, &post, &request);
 }
 
 void serve_world_requests() noexcept {

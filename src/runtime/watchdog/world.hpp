@@ -18,7 +18,7 @@ struct world_request {
 };
 
 // Parks the calling goroutine until the request is served. [inside]
-void ask_sysmon(world_request& request, wait_reason reason) noexcept;
+void ask_sysmon(world_request& request, wait reason) noexcept;
 
 // Asks for a number of processors; 0 or less: as many as the process may use.
 struct resize_request : world_request {

@@ -29,7 +29,7 @@ bool wait_until(wait_list& list, std::int64_t deadline_ns) {
   {
     timed_waiter self(deadline_ns);
     list.guard().acquire();
-    chosen = self.park(list, "test");
+    chosen = self.park(list, sley::rt::wait::semaphore_acquire, nullptr);
   }
   sley::rt::leave();
   return chosen;
@@ -164,7 +164,7 @@ GO_TEST(wait_list, the_list_may_be_destroyed_once_it_is_unused) {
           timed_waiter self(deadline_ns);
           list->guard().acquire();
           ++arrived;
-          (void)self.park(*list, "test");
+          (void)self.park(*list, sley::rt::wait::semaphore_acquire, nullptr);
         }
         sley::rt::leave();
       });

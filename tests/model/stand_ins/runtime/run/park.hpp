@@ -8,7 +8,7 @@
 
 namespace sley::rt {
 
-inline void park(wait_reason, void (*action)(goroutine*, void*) noexcept, void* arg) {
+inline void park(wait, const void*, void (*action)(goroutine*, void*) noexcept, void* arg) {
   goroutine* g = current_machine()->g;
   g->is_saved.set(true);
   action(g, arg);
@@ -16,11 +16,11 @@ inline void park(wait_reason, void (*action)(goroutine*, void*) noexcept, void* 
   g->note.clear();
 }
 
-inline void park_and_release(wait_reason reason, detail::lock& held) {
+inline void park_and_release(wait reason, const void* object, detail::lock& held) {
   const auto release = [](goroutine*, void* arg) noexcept {
     static_cast<detail::lock*>(arg)->release();
   };
-  park(reason, release, &held);
+  park(reason, object, release, &held);
 }
 
 }  // namespace sley::rt
