@@ -30,8 +30,7 @@ bool semaphore_core::acquire_slow(wait_limit limit) {
 }
 
 // A chosen waiter has its unit, which was never added to the count.
-bool semaphore_core::acquire_slow(wait_limit limit, rt::wait reason,
-                                  const void* object) {
+bool semaphore_core::acquire_slow(wait_limit limit, rt::wait reason, const void* object) {
   rt::enter();
   bool is_ours;
   {

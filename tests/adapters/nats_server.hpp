@@ -43,9 +43,10 @@ class nats_server {
 
   // Returns when it takes connections; after a stop() at another port.
   void start() {
-    const std::string said = process_.start(
-        {.arguments = {"--pdeathsig", "KILL", program(), "-c", "settings"}, .directory = folder_.path()},
-        "Server is ready");
+    const std::string said =
+        process_.start({.arguments = {"--pdeathsig", "KILL", program(), "-c", "settings"},
+                        .directory = folder_.path()},
+                       "Server is ready");
     const std::string_view before = "for client connections on ";
     const std::size_t begin = said.find(before) + before.size();
     address_ = said.substr(begin, said.find('\n', begin) - begin);

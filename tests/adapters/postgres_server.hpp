@@ -46,9 +46,10 @@ class postgres_server : public ::testing::Environment {
 
   // Returns when it takes connections.
   void start() {
-    process_.start(command("postgres", {"-k", folder(), "-c", "listen_addresses=", "-c", "fsync=off",
-                                        "-c", "max_connections=120", "-c", "log_min_messages=log"}),
-                   "ready to accept connections");
+    process_.start(
+        command("postgres", {"-k", folder(), "-c", "listen_addresses=", "-c", "fsync=off", "-c",
+                             "max_connections=120", "-c", "log_min_messages=log"}),
+        "ready to accept connections");
   }
   // At once, with all its sessions.
   void stop() { process_.stop(SIGQUIT); }

@@ -28,9 +28,9 @@ class redis_server {
     socket = folder_ / "socket";
     // The program does what its name says.
     std::filesystem::create_symlink(program(), folder_ / "redis-server");
-    arguments_ = {"--pdeathsig", "KILL",   folder_ / "redis-server",
-                  "--port",      "0",      "--unixsocket",
-                  socket,        "--save", "",
+    arguments_ = {"--pdeathsig", "KILL",        folder_ / "redis-server",
+                  "--port",      "0",           "--unixsocket",
+                  socket,        "--save",      "",
                   "--dir",       folder_.path()};
     arguments_.insert(arguments_.end(), options.begin(), options.end());
     start();

@@ -218,9 +218,8 @@ TEST_F(deadlock, names_the_locks_and_their_holders) {
   const auto waits = [](const char* number, const std::string& lock, const char* holder) {
     const std::string name = sley_test::has_line_numbers() ? " \\(.*" + lock + "\\)" : "";
     const std::string held = sley::detail::checks_lock_owners ? ", held by goroutine " : "";
-    return std::string("goroutine ") + number +
-           " \\[sync.Mutex.Lock\\]:\n\twaits for 0x[0-9a-f]+" + name + held +
-           (held.empty() ? "" : holder) + "\n";
+    return std::string("goroutine ") + number + " \\[sync.Mutex.Lock\\]:\n\twaits for 0x[0-9a-f]+" +
+           name + held + (held.empty() ? "" : holder) + "\n";
   };
   EXPECT_TRUE(sley_test::contains_match(child.err, waits("1", "left_lock", "[2-9]"))) << child;
   EXPECT_TRUE(sley_test::contains_match(child.err, waits("[2-9]", "right_lock", "1"))) << child;

@@ -18,10 +18,10 @@ inline std::chrono::nanoseconds cpu_time(clockid_t clock) {
   return std::chrono::seconds(t.tv_sec) + std::chrono::nanoseconds(t.tv_nsec);
 }
 
-// Says when the kernel has looked at the calling thread's CPU timers. It looks when its clock ticks.
-// Where other threads share the CPU, the ticks may meet those for more than a tenth of a second of
-// the thread's CPU time: until then a CPU profile has nothing of it, and loses what is never looked
-// at.
+// Says when the kernel has looked at the calling thread's CPU timers. It looks when its clock
+// ticks. Where other threads share the CPU, the ticks may meet those for more than a tenth of a
+// second of the thread's CPU time: until then a CPU profile has nothing of it, and loses what is
+// never looked at.
 class cpu_timer_looks {
  public:
   cpu_timer_looks() {
@@ -52,8 +52,8 @@ class cpu_timer_looks {
 };
 
 // Computes until the thread has used that much CPU time, and on until the kernel looks at its CPU
-// timers: a profile has all of it then. Returns how much the thread has used. A goroutine that calls
-// it is locked to its thread.
+// timers: a profile has all of it then. Returns how much the thread has used. A goroutine that
+// calls it is locked to its thread.
 inline std::chrono::nanoseconds burn(std::chrono::nanoseconds d) {
   cpu_timer_looks looks;
   const auto begin = cpu_time(CLOCK_THREAD_CPUTIME_ID);

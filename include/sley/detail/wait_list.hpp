@@ -39,8 +39,8 @@ class SLEY_API wait_list {
   bool has_more_than_one() const noexcept { return first_ != nullptr && first_ != last_; }
 
   // Called with guard() held; parks and lets it go. Returns after a wake_ call chose this waiter.
-  // Dumps name the object that it waits for. `first_in_line` puts it at the front, for a waiter that
-  // was woken and found nothing. True: its waker has told it something (list_waiter::is_told).
+  // Dumps name the object that it waits for. `first_in_line` puts it at the front, because it was
+  // woken and found nothing. True: its waker has told it something (list_waiter::is_told).
   bool park(rt::wait reason, const void* object, bool first_in_line = false);
 
   // Called with guard() held, which they let go before they make a waiter runnable. wake_one: false

@@ -77,8 +77,8 @@ bool stays_on_yield(const processor* p) noexcept {
 }
 
 // While the block profile is on. From Go's blockevent, but the delay ends when the goroutine runs.
-[[gnu::noinline]] void park_and_note(wait reason, const void* object,
-                                     after_switch_action action, void* arg) noexcept {
+[[gnu::noinline]] void park_and_note(wait reason, const void* object, after_switch_action action,
+                                     void* arg) noexcept {
   const std::int64_t begin_ns = platform::now_ns();
   park_now(reason, object, action, arg);
   if (is_for_others(reason)) note_wait(platform::now_ns() - begin_ns);

@@ -66,8 +66,8 @@ struct alignas(platform::cache_line_bytes) goroutine {
   parts::stack* stack = nullptr;  // [owner] null until it first runs, and if a thread's own is used
   // [owner] while waiting: the object that it waits for, null if there is none, or several.
   const void* waits_for = nullptr;
-  parts::status_word status;      // see parts/status.hpp
-  bool is_foreign = false;        // [const] stands for a thread that the runtime did not make
+  parts::status_word status;  // see parts/status.hpp
+  bool is_foreign = false;    // [const] stands for a thread that the runtime did not make
   detail::atomic<std::uint8_t> needs{needs_stack};  // [owner], but sysmon sets `held` (TR-1)
   wait reason{};                                    // [owner] while waiting
   detail::atomic<std::uint32_t> parked_s;  // [owner] while waiting: since when, in coarse_s
