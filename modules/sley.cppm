@@ -146,6 +146,7 @@ using sley::debug::goroutine_group;
 using sley::debug::goroutine_info;
 using sley::debug::goroutine_profile;
 using sley::debug::goroutines;
+using sley::debug::goroutines_json;
 using sley::debug::histogram;
 using sley::debug::leaks;
 using sley::debug::metric;

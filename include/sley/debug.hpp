@@ -19,10 +19,10 @@ namespace sley::debug {
 
 // A goroutine, at the moment at which it was looked at.
 struct goroutine_info {
-  std::uint64_t id;                   // this_goroutine::id()
-  std::string name;                   // go_options::name
-  std::string state;                  // "running", "runnable", "syscall", or what it waits for
-  std::chrono::minutes waiting;       // how long it has waited, if it waits
+  std::uint64_t id;              // this_goroutine::id()
+  std::string name;              // go_options::name
+  std::string state;             // "running", "runnable", "syscall", or what it waits for
+  std::chrono::minutes waiting;  // how long it has waited, if it waits
   // The address of the mutex, wait group or other object that it waits for, and of a channel the
   // address that its handles share. 0: it does not wait for one object.
   std::uintptr_t waits_for;
@@ -68,6 +68,18 @@ SLEY_API std::vector<goroutine_group> goroutine_profile();
 // The same as text, with the names of functions, written to the descriptor as dump_goroutines()
 // does. From Go's pprof.Lookup("goroutine").WriteTo(w, 1).
 SLEY_API void dump_profile(int fd);
+
+// Goroutines in the same state, with the same name, creator and stack taken together, as a text of
+// JSON for pages and programs:
+//   {"goroutines":12, "all_groups":3, "groups":[{"count":10, "state":"chan receive",
+//     "name":"worker", "first_id":7, "minutes":5, "waits_for":"0x55d2c4a1b060", "held_by":3,
+//     "creator":{"function":"main", "file":"/home/me/main.cpp", "line":12}, "stack":[...]}, ...]}
+// The largest groups come first, `most_groups` at most; "all_groups" is how many there are.
+// "first_id" is the smallest id of the group, "minutes" its longest wait. "waits_for" and "held_by"
+// are as in goroutine_info, where all of the group wait for one object. Members are left out where
+// they are zero, empty or unknown. A stack has its functions innermost first, inlined ones too, as
+// "creator" has its one. Otherwise as goroutine_profile().
+SLEY_API std::string goroutines_json(std::size_t most_groups = 500);
 
 // The goroutines that can never go on, whatever the program does: they wait for a nil channel, or
 // in a select without cases (block_forever). The main goroutine is not among them. A goroutine that

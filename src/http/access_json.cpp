@@ -1,5 +1,5 @@
 // The access log as one object of JSON for each request.
-#include <sley/detail/escape.hpp>
+#include <sley/detail/json_text.hpp>
 #include <sley/http/server.hpp>
 
 #include <cstdio>
@@ -11,30 +11,10 @@ namespace sley::http {
 
 namespace {
 
-// RFC 8259. Bytes that are not UTF-8, or that a terminal may obey, can't be in a line of a log.
-void append_text(std::string& to, std::string_view text) {
-  to += '"';
-  while (!text.empty()) {
-    const auto c = static_cast<unsigned char>(text.front());
-    const std::size_t plain = sley::detail::plain_bytes(text);
-    if (c == '"' || c == '\\') {
-      to += {'\\', text.front()};
-    } else if (plain != 0) {
-      to.append(text.substr(0, plain));
-    } else {
-      char coded[8];
-      std::snprintf(coded, sizeof coded, "\\u%04x", c < 0x80 ? unsigned{c} : 0xfffdU);
-      to += coded;
-    }
-    text.remove_prefix(plain == 0 ? 1 : plain);
-  }
-  to += '"';
-}
-
 // A member that is a text; the ones before it are there.
 void append_member(std::string& to, std::string_view name, std::string_view text) {
   to.append(",\"").append(name).append("\":");
-  append_text(to, text);
+  sley::detail::append_json_text(to, text);
 }
 void append_member(std::string& to, std::string_view name, std::uint64_t number) {
   to.append(",\"").append(name).append("\":").append(std::to_string(number));

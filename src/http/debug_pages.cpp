@@ -1,19 +1,16 @@
 // The pages for a browser.
+#include "http/live_page.hpp"
 #include "http/pprof_pages.hpp"
+#include "http/scratch_file.hpp"
 
 #include <sley/detail/c_text.hpp>
 #include <sley/go.hpp>
 #include <sley/http/debug.hpp>
 #include <sley/http/error.hpp>
 #include <sley/http/server.hpp>
-#include <sley/os.hpp>
 
-#include <sys/mman.h>
-
-#include <cerrno>
 #include <memory>
 #include <optional>
-#include <span>
 #include <stdexcept>
 #include <system_error>
 
@@ -21,29 +18,10 @@ namespace sley::debug {
 
 namespace {
 
-constexpr std::string_view index_page = R"(<!doctype html>
-<title>sley</title>
-<h1>This process</h1>
-<ul>
-<li><a href="goroutines">goroutines</a>, each with its stack
-<li><a href="profile">profile</a>: goroutines at the same place taken together
-<li><a href="metrics">metrics</a>
-<li><a href="pprof/">pprof/</a>: profiles for <code>go tool pprof</code>
-</ul>
-)";
-
-// By way of a file without a name, for text of any length.
 std::string printed(void (*print)(int fd)) {
-  const int fd = ::memfd_create("sley debug", MFD_CLOEXEC);
-  if (fd < 0) throw std::system_error(errno, std::system_category(), "sley: memfd_create");
-  const os::file scratch(fd);
-  print(fd);
-  std::string text(scratch.size(), '\0');
-  const auto bytes = std::as_writable_bytes(std::span(text));
-  for (std::size_t have = 0; have < bytes.size();) {  // ends: the file has this many bytes
-    have += scratch.read_at(bytes.subspan(have), have);
-  }
-  return text;
+  const scratch_file scratch;
+  print(scratch.descriptor());
+  return scratch.text();
 }
 
 // The part of the page's name below "pprof/"; nullopt: it is another page.
@@ -72,9 +50,15 @@ void show(http::request& in, http::response& out) {
   // Go's profile of goroutines one by one is a dump.
   const bool is_dump = profile_page == "goroutine" && in.query_parameters().get("debug") == "2";
   if (page.empty()) {
-    out.send(200, "text/html; charset=utf-8", index_page);
+    // The page takes nothing from elsewhere.
+    out.headers().set("Content-Security-Policy",
+                      "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
+                      "connect-src 'self'");
+    out.send(200, "text/html; charset=utf-8", live_page);
   } else if (page == "goroutines" || is_dump) {
     out.send(200, plain, printed(&dump_goroutines));
+  } else if (page == "goroutines.json") {
+    out.send(200, "application/json", goroutines_json());
   } else if (page == "profile") {
     out.send(200, plain, printed(&dump_profile));
   } else if (page == "metrics") {

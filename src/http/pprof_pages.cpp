@@ -2,6 +2,7 @@
 #include "http/pprof_pages.hpp"
 
 #include "http/gzip.hpp"
+#include "http/scratch_file.hpp"
 
 #include <sley/context.hpp>
 #include <sley/debug.hpp>
@@ -40,6 +41,8 @@ switched it on by <code>debug::set_block_profile_rate</code>; <a href="block?deb
 <li><a href="mutex">mutex</a>: where holders of locks have kept others waiting, if the program has
 switched it on by <code>debug::set_mutex_profile_fraction</code>;
 <a href="mutex?debug=1">as text</a>, <a href="mutex?seconds=5">for 5 seconds</a> from now on
+<li><a href="trace">trace</a>: which goroutine runs where and when, for a second from now on;
+<a href="trace?seconds=5">for 5</a>; for <a href="https://ui.perfetto.dev">Perfetto</a>
 <li><a href="threadcreate">threadcreate</a>: the runtime's threads;
 <a href="threadcreate?debug=1">as text</a>
 <li><a href="cmdline">cmdline</a>: the arguments of the program
@@ -82,8 +85,7 @@ void show_kind(http::request& in, http::response& out, std::string_view name, pr
   }
 }
 
-unsigned seconds_in(const http::request& in, unsigned otherwise) {
-  constexpr unsigned most = 24 * 3600;
+unsigned seconds_in(const http::request& in, unsigned otherwise, unsigned most = 24 * 3600) {
   const unsigned seconds = number_in(in, "seconds", otherwise);
   if (seconds == 0 || seconds > most) throw http::status_error(400);
   return seconds;
@@ -99,46 +101,77 @@ void show_waits(http::request& in, http::response& out, std::string_view name, p
   if (!has_gone) send_file(out, name, std::move(message));
 }
 
-// A profile that is on until the handler's end.
-class running_profile {
- public:
-  running_profile() { cpu_profile::start(); }
-  ~running_profile() {
-    if (is_on_) cpu_profile::stop();
-  }
-  running_profile(const running_profile&) = delete;
-  running_profile& operator=(const running_profile&) = delete;
-
-  std::string stop() {
-    is_on_ = false;
-    return cpu_profile::stop();
-  }
-
- private:
-  bool is_on_ = true;
-};
-
 // pprof prints the text of such an answer.
 void refuse(http::response& out, int status, std::string_view why) {
   out.headers().set("X-Go-Pprof", "1");
   out.send(status, plain, why);
 }
 
-void show_cpu(http::request& in, http::response& out) {
-  constexpr unsigned usual = 30;
-  const unsigned seconds = seconds_in(in, usual);
-  const context& client = in.context();
-  std::optional<running_profile> p;
+struct cpu_recorder {
+  static constexpr std::string_view file_name = "profile";
+  static constexpr unsigned usual_seconds = 30;
+  static constexpr unsigned most_seconds = 24 * 3600;
+
+  static void start() { cpu_profile::start(); }
+  static std::string stop() { return cpu_profile::stop(); }
+};
+
+class trace_recorder {
+ public:
+  static constexpr std::string_view file_name = "trace.json";
+  static constexpr unsigned usual_seconds = 1;
+  static constexpr unsigned most_seconds = 60;  // the file is in memory
+
+  void start() { trace::start(file_.path()); }
+  std::string stop() {
+    trace::stop();
+    return file_.text();
+  }
+
+ private:
+  scratch_file file_;
+};
+
+// A recorder that is on until the handler's end.
+template <class Recorder>
+class recording {
+ public:
+  recording() { recorder_.start(); }
+  ~recording() {
+    if (!is_on_) return;
+    try {
+      recorder_.stop();
+    } catch (const std::exception&) {  // the client that wanted it has gone
+    }
+  }
+  recording(const recording&) = delete;
+  recording& operator=(const recording&) = delete;
+
+  std::string stop() {
+    is_on_ = false;
+    return recorder_.stop();
+  }
+
+ private:
+  Recorder recorder_;
+  bool is_on_ = true;
+};
+
+// What the recorder sees in the next seconds.
+template <class Recorder>
+void show_recorded(http::request& in, http::response& out) {
+  const unsigned seconds = seconds_in(in, Recorder::usual_seconds, Recorder::most_seconds);
+  std::optional<recording<Recorder>> r;
   try {
-    p.emplace();
+    r.emplace();
   } catch (const std::logic_error& another_is_on) {
     return refuse(out, 409, another_is_on.what());
   } catch (const std::system_error& impossible) {
     return refuse(out, 500, impossible.what());
   }
   std::error_code has_gone;
-  this_goroutine::sleep_for(std::chrono::seconds(seconds), client, has_gone);
-  if (!has_gone) send_file(out, "profile", p->stop());
+  this_goroutine::sleep_for(std::chrono::seconds(seconds), in.context(), has_gone);
+  if (!has_gone) send_file(out, Recorder::file_name, r->stop());
 }
 
 // With zero bytes between the arguments, as Go has it.
@@ -188,7 +221,9 @@ void show_pprof(http::request& in, http::response& out, std::string_view page) {
   } else if (page == "mutex") {
     show_waits(in, out, page, profile_kind::mutex);
   } else if (page == "profile") {
-    show_cpu(in, out);
+    show_recorded<cpu_recorder>(in, out);
+  } else if (page == "trace") {
+    show_recorded<trace_recorder>(in, out);
   } else if (page == "cmdline") {
     show_arguments(out);
   } else if (page == "symbol") {

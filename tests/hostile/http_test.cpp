@@ -504,6 +504,9 @@ CALLS(websocket_close, "http::websocket::close(uint16_t code, string_view reason
 CALLS(dump_goroutines, "debug::dump_goroutines(int fd)") {
   sley::debug::dump_goroutines(x.descriptor());
 }
+CALLS(goroutines_json, "debug::goroutines_json(size_t most_groups)") {
+  use(sley::debug::goroutines_json(x.number<std::size_t>(1)).size());
+}
 CALLS(dump_profile, "debug::dump_profile(int fd)") { sley::debug::dump_profile(x.descriptor()); }
 CALLS(profile, "debug::profile(profile_kind kind)", "debug::profile_text(profile_kind kind)") {
   const auto kind = x.enumerator(sley::debug::profile_kind::goroutine);

@@ -62,7 +62,12 @@ std::string profile_in(const std::string& answer) {
 
 TEST(debug_pages, are_served_on_a_loopback_address) {
   sley::run([] {
-    EXPECT_TRUE(has(ask("/debug/"), "href=\"goroutines\""));
+    const std::string live = ask("/debug/");
+    EXPECT_TRUE(has(live, "href=\"goroutines\""));
+    EXPECT_TRUE(has(live, "\r\nContent-Security-Policy: default-src 'none';"));
+    const std::string groups = ask("/debug/goroutines.json");
+    EXPECT_TRUE(has(groups, "\r\nContent-Type: application/json\r\n"));
+    EXPECT_TRUE(has(groups, "\"name\":\"sley debug server\""));
     // It has just accepted the connection, and is about to wait for the next one.
     EXPECT_TRUE(eventually(
         [] { return has(ask("/debug/goroutines"), "\"sley debug server\" [IO wait]:"); }));
@@ -112,6 +117,22 @@ TEST(debug_pages, have_a_cpu_profile) {
   });
 }
 
+TEST(debug_pages, have_a_trace) {
+  sley::run([] {
+    const std::string answer = ask("/debug/pprof/trace?seconds=1");
+    EXPECT_TRUE(has(answer, "filename=\"trace.json\""));
+    EXPECT_TRUE(has(profile_in(answer), "\"traceEvents\":["));
+    for (const char* number : {"", "0", "61"}) {
+      EXPECT_EQ(status_of(ask("/debug/pprof/trace?seconds=" + std::string(number))), 400);
+    }
+    sley::debug::trace::start("/dev/null");
+    const std::string refused = ask("/debug/pprof/trace");
+    EXPECT_EQ(status_of(refused), 409);
+    EXPECT_TRUE(has(refused, "a trace is on already"));
+    sley::debug::trace::stop();
+  });
+}
+
 TEST(debug_pages, have_profiles_of_waits) {
   sley::run([] {
     const std::vector<std::string> units = {"contentions/count", "delay/nanoseconds"};
@@ -148,7 +169,7 @@ TEST(debug_pages, end_the_cpu_profile_of_a_client_that_has_gone) {
       // The test starts no profile of its own before: the page would refuse the client then.
       EXPECT_TRUE(eventually([] {
         return sley_test::contains_match(ask("/debug/goroutines"),
-                                         "\\[select.*\\]:\n(.+\n)*.*show_cpu");
+                                         "\\[select.*\\]:\n(.+\n)*.*show_recorded");
       }));
       EXPECT_FALSE(starts());
     }

@@ -11,8 +11,10 @@
 namespace sley::debug {
 
 // Pages for a route of GET that ends in "/{page...}", such as "/debug/{page...}":
-//   (nothing)    a page with links to the others
+//   (nothing)    a page that looks at the process every two seconds: goroutines by state and place,
+//                queues, latencies, with links to the others. It asks this server alone.
 //   goroutines   dump_goroutines()
+//   goroutines.json  goroutines_json()
 //   profile      dump_profile()
 //   metrics      metrics_text(metrics())
 //   pprof/...    profiles, as Go's net/http/pprof has them, for `go tool pprof`:
@@ -22,6 +24,7 @@ namespace sley::debug {
 //     threadcreate   the same of profile_kind::thread_create
 //     block, mutex   the same of profile_kind::block and mutex; with ?seconds=N delta_profile()
 //     profile        cpu_profile, for ?seconds=N, 30 without; 409 while another one is on
+//     trace          trace, for ?seconds=N, 1 without and 60 at most; 409 while another one is on
 //     cmdline        the program's arguments, with zero bytes between them
 //     symbol         the names of addresses. pprof asks by POST, and only for code without names:
 //                    a route of POST serves it.

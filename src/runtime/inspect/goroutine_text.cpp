@@ -73,19 +73,19 @@ bool is_internal(std::string_view function) noexcept {
   }
   return false;
 }
-bool is_glue(const platform::frame_name& name) noexcept {
-  for (const char* part : {"/include/c++/", "/sley/detail/", "/sley/go.hpp"}) {
-    if (name.file.find(part) != std::string_view::npos) return true;
-  }
-  return is_internal(name.function);
-}
-
 void look_whose(void* is_own, const platform::frame_name& name) {
   if (name.is_inlined) return;
   *static_cast<bool*>(is_own) = is_internal(name.function) && !is_start_of_task(name.function);
 }
 
 }  // namespace
+
+bool is_glue(const platform::frame_name& name) noexcept {
+  for (const char* part : {"/include/c++/", "/sley/detail/", "/sley/go.hpp"}) {
+    if (name.file.find(part) != std::string_view::npos) return true;
+  }
+  return is_internal(name.function);
+}
 
 bool is_creator(const platform::frame_name& name) noexcept {
   const bool is_in_header = name.file.find("/include/sley/") != std::string_view::npos;

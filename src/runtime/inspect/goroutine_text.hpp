@@ -59,6 +59,9 @@ struct goroutine_view {
 // stack.
 bool is_runtimes_own(std::uintptr_t frame) noexcept;
 
+// A function that describe() finds in a frame and that is not shown, for the same reason.
+bool is_glue(const platform::frame_name& name) noexcept;
+
 // May a function that describe() finds where a goroutine was started be shown as its creator? It is
 // not if it is inlined and the library's own. The first one that is shown counts.
 bool is_creator(const platform::frame_name& name) noexcept;
