@@ -158,6 +158,9 @@ using sley::debug::profile_kind;
 using sley::debug::profile_text;
 using sley::debug::set_block_profile_rate;
 using sley::debug::set_mutex_profile_fraction;
+using sley::debug::set_thread_block_profile;
+using sley::debug::thread_block_group;
+using sley::debug::thread_blocks;
 }  // namespace sley::debug
 
 export namespace sley::debug::cpu_profile {

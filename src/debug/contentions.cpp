@@ -1,10 +1,10 @@
 #include "debug/contentions.hpp"
 
-#include "debug/code_names.hpp"
 #include "debug/frame_text.hpp"
 #include "debug/large_stack.hpp"
 #include "debug/profile_message.hpp"
 #include "runtime/entry/enter.hpp"
+#include "runtime/state/thread_block.hpp"
 
 #include <algorithm>
 #include <array>
@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <functional>
 #include <map>
+#include <utility>
 
 namespace sley::debug {
 
@@ -33,27 +34,14 @@ contention event_of(totals& all, std::uint32_t number) {
     const rt::inside guard;
     total = all.read(number);
   }
+  contention e{total.count, total.amount, total.part, total.kind, {}};
   if (number == totals::lost) {
-    return {total.count, total.amount, {reinterpret_cast<std::uintptr_t>(&lost_waits) + 1}};
+    e.call = rt::unknown_call;
+    e.stack = {reinterpret_cast<std::uintptr_t>(&lost_waits) + 1};
+  } else {
+    e.stack.assign(total.stack().begin(), total.stack().end());
   }
-  return {total.count, total.amount, {total.stack().begin(), total.stack().end()}};
-}
-
-// Without the runtime's own frames, the longest delay first. For a large stack.
-contentions shown(const contentions& events, code_names& names) {
-  std::map<std::vector<std::uintptr_t>, contention> by_stack;
-  for (const contention& e : events) {
-    if (e.count == 0) continue;
-    std::vector<std::uintptr_t> stack = names.without_runtimes_own(e.stack);
-    contention& sum = by_stack[stack];
-    sum.count += e.count;
-    sum.delay_ns += e.delay_ns;
-    sum.stack = std::move(stack);
-  }
-  contentions result;
-  for (auto& [stack, sum] : by_stack) result.push_back(std::move(sum));
-  std::ranges::sort(result, std::greater(), &contention::delay_ns);
-  return result;
+  return e;
 }
 
 std::uint64_t whole(double count) { return static_cast<std::uint64_t>(std::llround(count)); }
@@ -73,8 +61,27 @@ contentions contentions_between(const contentions& before, contentions after) {
   for (std::size_t i = 0; i < before.size(); ++i) {
     after[i].count -= before[i].count;
     after[i].delay_ns -= before[i].delay_ns;
+    after[i].lost_ns -= before[i].lost_ns;
   }
   return after;
+}
+
+contentions contentions_to_show(const contentions& events, code_names& names) {
+  std::map<std::pair<std::vector<std::uintptr_t>, std::int64_t>, contention> sums;
+  for (const contention& e : events) {
+    if (e.count == 0 && e.delay_ns == 0) continue;
+    std::vector<std::uintptr_t> stack = names.without_runtimes_own(e.stack);
+    contention& sum = sums[{stack, e.call}];
+    sum.count += e.count;
+    sum.delay_ns += e.delay_ns;
+    sum.lost_ns += e.lost_ns;
+    sum.call = e.call;
+    sum.stack = std::move(stack);
+  }
+  contentions result;
+  for (auto& [place, sum] : sums) result.push_back(std::move(sum));
+  std::ranges::sort(result, std::greater(), &contention::delay_ns);
+  return result;
 }
 
 std::string contention_message(const contentions& events,
@@ -85,7 +92,7 @@ std::string contention_message(const contentions& events,
     profile_message message({count, {"delay", "nanoseconds"}}, count, 1);
     if (duration) message.set_duration(*duration);
     code_names names;
-    for (const contention& e : shown(events, names)) {
+    for (const contention& e : contentions_to_show(events, names)) {
       message.add_sample(e.stack, std::array{whole(e.count), e.delay_ns}, {});
     }
     result = message.complete();
@@ -98,7 +105,7 @@ std::string contention_text(const contentions& events, const std::string& first_
   std::string text = first_lines;
   on_large_stack([&] {
     code_names names;
-    for (const contention& e : shown(events, names)) {
+    for (const contention& e : contentions_to_show(events, names)) {
       text += std::to_string(e.delay_ns) + ' ' + std::to_string(whole(e.count));
       append_stack(text, e.stack);
       append_functions(text, e.stack, names);

@@ -1,6 +1,7 @@
-// The contents of the block and the mutex profile, as values, as pprof's message and as text.
+// The contents of the profiles of waits, as values, as pprof's message and as text.
 #pragma once
 
+#include "debug/code_names.hpp"
 #include "runtime/state/contention.hpp"
 
 #include <chrono>
@@ -11,10 +12,12 @@
 
 namespace sley::debug {
 
-// Events with one stack.
+// Events with one stack, in one system call.
 struct contention {
   double count = 0;
   std::uint64_t delay_ns = 0;
+  std::uint64_t lost_ns = 0;          // thread blocks: the part of it without the processor
+  std::int64_t call = 0;              // thread blocks: see runtime/state/thread_block.hpp
   std::vector<std::uintptr_t> stack;  // return addresses, innermost first
 };
 
@@ -25,7 +28,10 @@ contentions contentions_so_far(const rt::contention_profile& profile);
 // What has come between two looks at a profile.
 contentions contentions_between(const contentions& before, contentions after);
 
-// In pprof's format, and as text in the layout of Go's.
+// Without the runtime's own frames, the longest delay first. For a large stack.
+contentions contentions_to_show(const contentions& events, code_names& names);
+
+// The block or the mutex profile, in pprof's format, and as text in the layout of Go's.
 std::string contention_message(const contentions& events,
                                std::optional<std::chrono::nanoseconds> duration);
 std::string contention_text(const contentions& events, const std::string& first_lines);

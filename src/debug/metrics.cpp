@@ -79,6 +79,16 @@ void append_queues(std::vector<metric>& all, std::uint64_t procs) {
   }
 }
 
+void append_thread_blocks(std::vector<metric>& all) {
+  all.push_back(figure("sley_unannounced_blocks_total",
+                       "Processors taken from threads that slept without an announcement.", counter,
+                       rt::sched.thread_blocks.load_relaxed()));
+  constexpr double ns_per_s = 1e9;
+  all.push_back({"sley_unannounced_block_seconds_total",
+                 "Time from then until the goroutines of those threads came back.", counter,
+                 static_cast<double>(rt::sched.thread_block_ns.load_relaxed()) / ns_per_s});
+}
+
 void append_build(std::vector<metric>& all) {
 #ifdef __clang__
   const char* const compiler = "clang++ " __clang_version__;
@@ -97,6 +107,7 @@ std::vector<metric> metrics() {
   std::vector<metric> all = plain_figures(s);
   append_states(all, s);
   append_queues(all, s.procs);
+  append_thread_blocks(all);
   append_build(all);
   append_process_metrics(all);
   return all;

@@ -5,6 +5,8 @@
 #include "debug/goroutine_groups.hpp"
 #include "debug/large_stack.hpp"
 #include "debug/profile_message.hpp"
+#include "debug/thread_blocks.hpp"
+#include "runtime/state/thread_block.hpp"
 
 #include <sley/debug.hpp>
 #include <sley/detail/escape.hpp>
@@ -32,6 +34,7 @@ std::string_view name_of(profile_kind kind) {
     case profile_kind::thread_create: return "threadcreate";
     case profile_kind::block: return "contention";
     case profile_kind::mutex: return "mutex";
+    case profile_kind::thread_block: return "threadblock";
   }
   throw std::invalid_argument("sley::debug::profile: no such kind of profile");
 }
@@ -44,7 +47,14 @@ std::vector<named_group> groups_of(profile_kind kind) {
 // Null if it is a profile of something else.
 rt::contention_profile* contention_profile_of(profile_kind kind) {
   if (kind == profile_kind::block) return &rt::block_profile;
-  return kind == profile_kind::mutex ? &rt::mutex_profile : nullptr;
+  if (kind == profile_kind::mutex) return &rt::mutex_profile;
+  return kind == profile_kind::thread_block ? &rt::thread_block_profile : nullptr;
+}
+
+std::string message_of_waits(profile_kind kind, const contentions& events,
+                             std::optional<std::chrono::nanoseconds> duration) {
+  return kind == profile_kind::thread_block ? thread_block_message(events, duration)
+                                            : contention_message(events, duration);
 }
 
 // ---- as pprof's message ----
@@ -117,14 +127,16 @@ std::string made_by(std::string (*form)(std::string_view, const std::vector<name
 
 std::string profile(profile_kind kind) {
   if (const rt::contention_profile* p = contention_profile_of(kind)) {
-    return contention_message(contentions_so_far(*p), std::nullopt);
+    return message_of_waits(kind, contentions_so_far(*p), std::nullopt);
   }
   return made_by(&message_of, kind);
 }
 
 std::string profile_text(profile_kind kind) {
   if (const rt::contention_profile* p = contention_profile_of(kind)) {
-    return contention_text(contentions_so_far(*p), first_lines_of(kind));
+    const contentions events = contentions_so_far(*p);
+    return kind == profile_kind::thread_block ? thread_block_text(events)
+                                              : contention_text(events, first_lines_of(kind));
   }
   return made_by(&text_of, kind);
 }
@@ -140,7 +152,7 @@ std::string delta_profile(profile_kind kind, time_span duration, const context& 
   this_goroutine::sleep_for(duration, ctx, error);
   if (error) return {};
   const contentions since = contentions_between(before, contentions_so_far(*p));
-  return contention_message(since, std::chrono::steady_clock::now() - begin);
+  return message_of_waits(kind, since, std::chrono::steady_clock::now() - begin);
 }
 
 std::string delta_profile(profile_kind kind, time_span duration, const context& ctx) {

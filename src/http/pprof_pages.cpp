@@ -41,6 +41,10 @@ switched it on by <code>debug::set_block_profile_rate</code>; <a href="block?deb
 <li><a href="mutex">mutex</a>: where holders of locks have kept others waiting, if the program has
 switched it on by <code>debug::set_mutex_profile_fraction</code>;
 <a href="mutex?debug=1">as text</a>, <a href="mutex?seconds=5">for 5 seconds</a> from now on
+<li><a href="threadblock">threadblock</a>: where goroutines have put their threads to sleep without
+an announcement, if the program has switched it on by <code>debug::set_thread_block_profile</code>;
+<a href="threadblock?debug=1">as text</a>, <a href="threadblock?seconds=5">for 5 seconds</a> from
+now on
 <li><a href="trace">trace</a>: which goroutine runs where and when, for a second from now on;
 <a href="trace?seconds=5">for 5</a>; for <a href="https://ui.perfetto.dev">Perfetto</a>
 <li><a href="threadcreate">threadcreate</a>: the runtime's threads;
@@ -220,6 +224,8 @@ void show_pprof(http::request& in, http::response& out, std::string_view page) {
     show_waits(in, out, page, profile_kind::block);
   } else if (page == "mutex") {
     show_waits(in, out, page, profile_kind::mutex);
+  } else if (page == "threadblock") {
+    show_waits(in, out, page, profile_kind::thread_block);
   } else if (page == "profile") {
     show_recorded<cpu_recorder>(in, out);
   } else if (page == "trace") {

@@ -75,10 +75,13 @@ inline bool is_thread_asleep(std::int32_t thread_id) noexcept {
   return state_of_thread(thread_id) == thread_state::sleeps;
 }
 
-// Where another thread of this process sleeps in the kernel: the instruction that it goes on with,
-// and its stack pointer there. False if it runs, is gone, or the system does not tell
-// (proc_pid_syscall(5)). Some ten microseconds.
+// Where another thread of this process sleeps in the kernel: the number of its system call, the
+// instruction that it goes on with, and its stack pointer there. False if it runs, is gone, or the
+// system does not tell (proc_pid_syscall(5)). Some ten microseconds.
 struct sleeping_place {
+  static constexpr std::int64_t no_call = -1;  // it sleeps elsewhere, as for a page of a file
+
+  std::int64_t call = no_call;
   std::uint64_t pc = 0;
   std::uint64_t sp = 0;
 };

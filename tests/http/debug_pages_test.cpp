@@ -150,6 +150,21 @@ TEST(debug_pages, have_profiles_of_waits) {
   });
 }
 
+TEST(debug_pages, have_a_profile_of_thread_blocks) {
+  sley::run([] {
+    const std::vector<std::string> units = {"blocks/count", "lost/nanoseconds",
+                                            "delay/nanoseconds"};
+    const std::string page = "/debug/pprof/threadblock";
+    EXPECT_EQ(sley_test::parse_profile(profile_in(ask(page))).units, units);
+    const auto delta = sley_test::parse_profile(profile_in(ask(page + "?seconds=1")));
+    EXPECT_EQ(delta.units, units);
+    EXPECT_GE(delta.duration_ns, 1'000'000'000u);
+    EXPECT_EQ(status_of(ask(page + "?seconds=1&debug=1")), 400);
+    EXPECT_TRUE(has(ask(page + "?debug=1"), "\r\n\r\nthreadblock profile: total "));
+    EXPECT_TRUE(has(ask("/debug/pprof/"), "href=\"threadblock\""));
+  });
+}
+
 TEST(debug_pages, end_the_cpu_profile_of_a_client_that_has_gone) {
   sley::run([] {
     const auto starts = [] {

@@ -1,6 +1,7 @@
 // A program whose profiles are known, for pprof_test.py. It prints where its pages are and how many
 // milliseconds of CPU time its two functions have used, and runs until its input ends. A goroutine
-// of it has waited once for a mutex, which another one has held for some milliseconds.
+// of it has waited once for a mutex, which another one has held for some milliseconds, and one has
+// slept in a read for some milliseconds.
 #include "support/burn.hpp"
 
 #include <sley/debug.hpp>
@@ -80,6 +81,38 @@ void contend() {
 
 }  // namespace
 
+[[gnu::noinline]] void blocks_its_thread(int pipe_end) {
+  char byte = 0;
+  while (::read(pipe_end, &byte, 1) != 1) asm volatile("");
+}
+
+namespace {
+
+bool has_block_in(std::string_view function) {
+  const auto is_in_it = [&](std::uintptr_t return_address) {
+    return sley::debug::function_name(return_address - 1).starts_with(function);
+  };
+  return std::ranges::any_of(sley::debug::thread_blocks(), [&](const auto& block) {
+    return std::ranges::any_of(block.stack, is_in_it);
+  });
+}
+
+// A goroutine sleeps in a read until that is in the profile, and some milliseconds more.
+void block_a_thread() {
+  sley::debug::set_thread_block_profile(true);
+  int ends[2];
+  if (::pipe(ends) != 0) return;
+  sley::wait_group end;
+  end.go([&] { blocks_its_thread(ends[0]); });
+  while (!has_block_in("blocks_its_thread")) sley::this_goroutine::yield();
+  sley::this_goroutine::sleep_for(std::chrono::milliseconds(5));
+  sley::blocking([&] { return ::write(ends[1], "x", 1); });
+  end.wait();
+  sley::debug::set_thread_block_profile(false);
+}
+
+}  // namespace
+
 int main(int argc, char** argv) {
   if (argc != 3) return 2;
   return sley::run([file = argv[1], cpu_file = argv[2]] {
@@ -95,6 +128,7 @@ int main(int argc, char** argv) {
     const std::string address = sley::debug::serve("127.0.0.1:0").to_string();
     while (!waits("chan receive", waiting)) sley::this_goroutine::yield();
     contend();
+    block_a_thread();
     write(file, sley::debug::profile(sley::debug::profile_kind::goroutine));
     sley::debug::cpu_profile::start();
     long seven = 0;

@@ -109,6 +109,18 @@ class Pprof(unittest.TestCase):
     def test_holders_of_locks(self):
         self.check_waits("mutex", "delay", "holds_the_mutex")
 
+    def test_thread_blocks(self):
+        page = self.pages + "threadblock"
+        top = self.pprof("-top", "-cum", "-unit=ms", page)
+        self.assertIn("Type: delay\n", top)
+        delay = re.search(r"(?m) ([\d.]+)ms +[\d.]+% +blocks_its_thread\b", top)
+        self.assertIsNotNone(delay, top)
+        self.assertGreaterEqual(float(delay[1]), 5, top)
+        for source in (page, page + "?debug=1"):
+            top = self.pprof("-top", "-cum", "-sample_index=0", source)
+            self.assertRegex(top, r"(?m) 1 +[\d.]+% +blocks_its_thread\b", top)
+        self.assertRegex(self.pprof("-tags", "-sample_index=blocks", page), r"(?m) 1 .*: read$")
+
     def test_threads(self):
         self.assertIn("Type: threadcreate\n", self.pprof("-top", self.pages + "threadcreate"))
 

@@ -23,6 +23,7 @@ namespace sley::debug {
 //                    dump_goroutines()
 //     threadcreate   the same of profile_kind::thread_create
 //     block, mutex   the same of profile_kind::block and mutex; with ?seconds=N delta_profile()
+//     threadblock    the same of profile_kind::thread_block
 //     profile        cpu_profile, for ?seconds=N, 30 without; 409 while another one is on
 //     trace          trace, for ?seconds=N, 1 without and 60 at most; 409 while another one is on
 //     cmdline        the program's arguments, with zero bytes between them

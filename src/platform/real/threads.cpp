@@ -201,7 +201,8 @@ bool where_thread_sleeps(std::int32_t thread_id, sleeping_place& at) noexcept {
   const task_path path(thread_id, "/syscall");
   char text[256];
   std::string_view line(text, read_start(path.text, text, sizeof(text)));
-  return take_last_number(line, at.pc) && take_last_number(line, at.sp);
+  if (!take_last_number(line, at.pc) || !take_last_number(line, at.sp)) return false;
+  return std::from_chars(line.data(), line.data() + line.size(), at.call).ec == std::errc();
 }
 
 namespace {

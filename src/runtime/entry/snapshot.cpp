@@ -117,7 +117,8 @@ struct snapshot::request : world_request {
   }
 
   void look_at_one_in_call(const goroutine& which, const machine* thread) noexcept {
-    if (!takes_no_lock || !look_at_sleeping(&which, thread, trace)) trace.size = 0;
+    platform::sleeping_place place;
+    if (!takes_no_lock || !look_at_sleeping(&which, thread, trace, place)) trace.size = 0;
   }
 
   // One that runs in user code may come to its end.

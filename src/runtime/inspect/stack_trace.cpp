@@ -91,7 +91,8 @@ bool look_at_waiting(const goroutine* g, stack_trace& trace) noexcept {
   return true;
 }
 
-bool look_at_sleeping(const goroutine* g, const machine* m, stack_trace& trace) noexcept {
+bool look_at_sleeping(const goroutine* g, const machine* m, stack_trace& trace,
+                      platform::sleeping_place& at) noexcept {
   trace.size = 0;
   const std::int32_t thread_id = m->thread_id.load_relaxed();
   const std::int64_t cpu_ns = platform::thread_cpu_ns(thread_id);
@@ -99,6 +100,7 @@ bool look_at_sleeping(const goroutine* g, const machine* m, stack_trace& trace) 
   if (!platform::where_thread_sleeps(thread_id, place)) return false;
   const std::size_t size = platform::collect_sleepers_frames(place, stack_of(g), trace.frames);
   if (platform::thread_cpu_ns(thread_id) != cpu_ns) return false;  // it may have left frames
+  at = place;
   trace.size = static_cast<int>(size);
   return size != 0;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/published.hpp"
+#include "platform/os.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -42,8 +43,10 @@ bool look_at_waiting(const goroutine* g, stack_trace& trace) noexcept;
 
 // Collects the frames of a goroutine whose thread sleeps in the kernel, without a signal to it.
 // Takes no lock if platform::finds_own_tables_without_lock(). False: the thread runs, or woke
-// meanwhile, or is on a stack that the program has made, or the system does not tell.
-bool look_at_sleeping(const goroutine* g, const machine* m, stack_trace& trace) noexcept;
+// meanwhile, or is on a stack that the program has made, or the system does not tell. If the thread
+// has slept all the time, `at` gets the place where it sleeps.
+bool look_at_sleeping(const goroutine* g, const machine* m, stack_trace& trace,
+                      platform::sleeping_place& at) noexcept;
 
 // Do the frames of a goroutine that waits, and that nothing wakes meanwhile, lead to the bottom of
 // its stack, each further on than the one before? Else the goroutine has gone to a stack that the

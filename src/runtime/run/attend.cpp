@@ -9,6 +9,7 @@
 #include "runtime/source/timers.hpp"
 #include "runtime/state/machine.hpp"
 #include "runtime/state/sched_state.hpp"
+#include "runtime/state/thread_block.hpp"
 #include "runtime/state/work.hpp"
 
 namespace sley::rt {
@@ -66,6 +67,7 @@ machine* attend(machine* m, bool may_move) noexcept {
     m->border.wait_until_open();
     if (m->is_foreign) return attend_foreign(m);
     if (m->p == nullptr) {
+      end_thread_block(m);
       regain_p(m, may_move);
       m = current_machine();
       continue;

@@ -51,7 +51,7 @@ bool contention_profile::make_room() noexcept {
   if (to == nullptr) return;  // it was switched on a moment ago
   std::uintptr_t frames[parts::stack_total::most_frames];
   const std::size_t count = collect_callers(frames);
-  to->add({frames, count}, weight.count, weight.delay_ns);
+  to->add({.stack = {frames, count}, .count = weight.count, .amount = weight.delay_ns});
 }
 
 void note_wait(std::int64_t delay_ns) noexcept {

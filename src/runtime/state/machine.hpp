@@ -40,6 +40,14 @@ struct detached_mark {
   std::int64_t cpu_ns = 0;  // the thread's CPU time when it lost its processor
 };
 
+// The goroutine sleeps in the kernel unannounced, and sysmon has taken its processor; see
+// state/thread_block.hpp.
+struct thread_block {
+  std::int64_t begin_ns = 0;   // when the processor was taken; 0: there is no block
+  std::uint32_t total = 0;     // its number in the profile
+  bool is_in_profile = false;  // the profile was on when it began
+};
+
 // Looks without waiting that found events; see source/poll.cpp. [owner]
 struct event_luck {
   std::uint32_t own = 0;     // this machine's part of sched.poller.finds
@@ -86,6 +94,7 @@ struct alignas(platform::cache_line_bytes) machine {
   machine* next_idle = nullptr;  // [lock: sched.lock]
   machine* next_all = nullptr;   // [const] once it is on the list of all machines
   detached_mark detached;
+  thread_block block;  // [owner, or sysmon with the border closed]
   event_luck luck;
   cpu_share share;
   std::uint32_t id = 0;          // [const]

@@ -7,6 +7,7 @@
 #include "runtime/state/options.hpp"
 #include "runtime/state/sched_state.hpp"
 #include "runtime/watchdog/preempt.hpp"
+#include "runtime/watchdog/thread_blocks.hpp"
 
 namespace sley::rt {
 
@@ -59,6 +60,7 @@ void detached_list::watch() noexcept {
     *link = m->detached.next;
     if (!runs_without_p(m)) {
       m->detached.is_listed = false;
+      end_thread_block_in_call(m);
       continue;
     }
     if (debug_options().async_preempt && !sched.gate.is_halted()) stop_if_it_computes(m);

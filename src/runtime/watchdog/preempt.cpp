@@ -21,6 +21,7 @@
 #include "runtime/state/machine.hpp"
 #include "runtime/state/processor.hpp"
 #include "runtime/state/sched_state.hpp"
+#include "runtime/state/thread_block.hpp"
 
 namespace sley::rt {
 
@@ -141,6 +142,7 @@ bool on_interrupt() noexcept {
     move_as_asked(m);
   }
   if (m->p == nullptr) {
+    end_thread_block(m);
     if (!sched.gate.is_halted()) wait_for_p(m);
   } else if ((reasons & border::give) != 0) {
     give_up_p_only(m);

@@ -17,8 +17,10 @@
 #include "runtime/state/options.hpp"
 #include "runtime/state/processor.hpp"
 #include "runtime/state/sched_state.hpp"
+#include "runtime/state/thread_block.hpp"
 #include "runtime/state/work.hpp"
 #include "runtime/watchdog/preempt.hpp"
+#include "runtime/watchdog/thread_blocks.hpp"
 #include "runtime/watchdog/watchdog.hpp"
 
 #include <algorithm>
@@ -80,12 +82,13 @@ bool try_take_from_call(processor* p, machine* m, std::uint32_t call) noexcept {
 }
 
 // Takes the processor if the machine is outside and still runs the goroutine that was seen.
-bool try_take_from_sleeper(processor* p, machine* m, std::uint64_t switches) noexcept {
+bool try_take_from_sleeper(processor* p, machine* m, const last_look& s) noexcept {
   const bool may_take =
-      m->border.close() && m->p == p && p->figures.switches.load_relaxed() == switches;
+      m->border.close() && m->p == p && p->figures.switches.load_relaxed() == s.switches;
   if (may_take) {
     release_p(m);
     watchdog.detached.add(m);
+    begin_thread_block(m, s.rest_from_ns);
   }
   m->border.open(may_take ? std::uint32_t{border::lost} : 0);
   if (may_take) pass_on(p);
@@ -124,7 +127,7 @@ bool take_from_sleeper(processor* p, machine* m, last_look& s, std::int64_t now_
     if (is_late) release_interrupted();
     return false;
   }
-  if (!detail::barriers_are_symmetric) return try_take_from_sleeper(p, m, s.switches);
+  if (!detail::barriers_are_symmetric) return try_take_from_sleeper(p, m, s);
   m->border.raise(border::give);
   interrupt(m, true);
   return false;
@@ -176,6 +179,8 @@ void note_progress(processor* p, const machine* m, last_look& s, std::int64_t no
   s.still_from_ns = now_ns;
   s.cpu_ns = -1;
   s.cpu_from_ns = now_ns;
+  s.rest_cpu_ns = -1;
+  s.rest_from_ns = now_ns;
   s.is_flagged = false;  // it comes by the border, so a signal might only hit a system call
 }
 
@@ -183,10 +188,20 @@ bool is_still(const processor* p, const machine* m, const last_look& s) noexcept
   return s.m == m && s.call == m->border.call() && s.switches == p->figures.switches.load_relaxed();
 }
 
+// For the profile: since when has the thread not run? The time is read after the CPU time, because
+// sysmon may have waited for a CPU since its look began.
+void look_at_rest(const machine* m, last_look& s) noexcept {
+  if (!thread_block_profile.is_on()) return;
+  const std::int64_t cpu_ns = platform::thread_cpu_ns(m->thread_id.load_relaxed());
+  if (std::exchange(s.rest_cpu_ns, cpu_ns) != cpu_ns) s.rest_from_ns = platform::now_ns();
+}
+
 // Takes the processor from a blocked goroutine. True if it did.
 bool take_if_blocked(processor* p, machine* m, last_look& s, std::int64_t now_ns) noexcept {
-  if (!is_still(p, m, s)) {
-    note_progress(p, m, s, now_ns);
+  const bool has_progressed = !is_still(p, m, s);
+  if (has_progressed) note_progress(p, m, s, now_ns);
+  look_at_rest(m, s);
+  if (has_progressed) {
     const bool is_due = (s.calls_last && is_wanted(p)) || !platform::stays_in_call();
     return s.call != 0 && is_due && try_take_from_call(p, m, s.call);
   }

@@ -19,8 +19,12 @@ struct last_look {
   std::int64_t turn_cpu_ns = -1;   // the thread's CPU time at the first look after that
   std::int64_t cpu_ns = -1;        // the thread's CPU time
   std::int64_t cpu_from_ns = 0;    // when this CPU time was first seen
-  bool is_flagged = false;         // the flag for the end of the slice was raised
-  std::int64_t flag_cpu_ns = -1;   // the thread's CPU time at that moment
+  // Only while the profile of thread blocks is on: the CPU time at the last look, and when it was
+  // first seen.
+  std::int64_t rest_cpu_ns = -1;
+  std::int64_t rest_from_ns = 0;
+  bool is_flagged = false;        // the flag for the end of the slice was raised
+  std::int64_t flag_cpu_ns = -1;  // the thread's CPU time at that moment
   // The last event here was that the processor was taken from a call. While all calls are long,
   // more threads are needed, and sysmon takes the processor from the next call without waiting.
   bool calls_last = false;

@@ -18,6 +18,10 @@ namespace {
 using stack = std::vector<std::uintptr_t>;
 using small = stack_totals<4>;  // one of the four is for what is lost
 
+void add(auto& table, const stack& frames, double count, std::uint64_t amount) {
+  table.add({.stack = frames, .count = count, .amount = amount});
+}
+
 stack stack_of(const stack_total& total) { return {total.stack().begin(), total.stack().end()}; }
 
 TEST(stack_totals, a_new_table_has_lost_nothing) {
@@ -29,9 +33,9 @@ TEST(stack_totals, a_new_table_has_lost_nothing) {
 
 TEST(stack_totals, equal_stacks_have_one_total) {
   small table;
-  table.add(stack{1, 2}, 1, 10);
-  table.add(stack{1}, 0.5, 7);
-  table.add(stack{1, 2}, 2, 20);
+  add(table, stack{1, 2}, 1, 10);
+  add(table, stack{1}, 0.5, 7);
+  add(table, stack{1, 2}, 2, 20);
   ASSERT_EQ(table.size(), 3U);
   EXPECT_EQ(stack_of(table.read(1)), (stack{1, 2}));
   EXPECT_EQ(table.read(1).count, 3);
@@ -40,10 +44,34 @@ TEST(stack_totals, equal_stacks_have_one_total) {
   EXPECT_EQ(table.read(2).count, 0.5);
 }
 
+TEST(stack_totals, events_of_different_kinds_have_different_totals) {
+  small table;
+  const stack same = {1, 2};
+  const std::uint32_t first = table.add({.stack = same, .amount = 10, .part = 4, .kind = 7});
+  const std::uint32_t second = table.add({.stack = same, .amount = 5, .part = 5, .kind = -1});
+  EXPECT_NE(first, second);
+  EXPECT_EQ(table.add({.stack = same, .amount = 1, .part = 1, .kind = 7}), first);
+  EXPECT_EQ(table.read(first).kind, 7);
+  EXPECT_EQ(table.read(first).amount, 11U);
+  EXPECT_EQ(table.read(first).part, 5U);
+  EXPECT_EQ(table.read(second).kind, -1);
+  EXPECT_EQ(table.read(second).count, 1);
+}
+
+TEST(stack_totals, more_of_an_event_is_no_other_event) {
+  small table;
+  const stack frames = {1, 2};
+  const std::uint32_t number = table.add({.stack = frames, .amount = 10});
+  table.add_amount(number, 90);
+  EXPECT_EQ(table.read(number).count, 1);
+  EXPECT_EQ(table.read(number).amount, 100U);
+  EXPECT_EQ(table.read(number).part, 0U);
+}
+
 TEST(stack_totals, a_stack_may_be_empty) {
   small table;
-  table.add(stack(), 1, 10);
-  table.add(stack(), 1, 10);
+  add(table, stack(), 1, 10);
+  add(table, stack(), 1, 10);
   ASSERT_EQ(table.size(), 2U);
   EXPECT_EQ(table.read(1).count, 2);
   EXPECT_TRUE(table.read(1).stack().empty());
@@ -52,9 +80,9 @@ TEST(stack_totals, a_stack_may_be_empty) {
 TEST(stack_totals, deep_stacks_keep_their_innermost_frames) {
   small table;
   stack deep(stack_total::most_frames + 1, 5);
-  table.add(deep, 1, 1);
+  add(table, deep, 1, 1);
   deep.back() = 6;
-  table.add(deep, 1, 1);
+  add(table, deep, 1, 1);
   ASSERT_EQ(table.size(), 2U);
   EXPECT_EQ(table.read(1).stack().size(), stack_total::most_frames);
 }
@@ -62,7 +90,7 @@ TEST(stack_totals, deep_stacks_keep_their_innermost_frames) {
 TEST(stack_totals, stacks_without_a_place_are_lost_and_the_others_go_on) {
   small table;
   for (int round = 0; round < 2; ++round) {
-    for (std::uintptr_t i = 1; i <= 5; ++i) table.add(stack{i}, 1, i);
+    for (std::uintptr_t i = 1; i <= 5; ++i) add(table, stack{i}, 1, i);
   }
   EXPECT_EQ(table.size(), 4U);
   for (std::uint32_t i = 1; i <= 3; ++i) EXPECT_EQ(table.read(i).count, 2) << i;
@@ -81,7 +109,7 @@ TEST(stack_totals, threads_lose_nothing_of_each_other) {
     for (int t = 0; t < threads; ++t) {
       all.emplace_back([&] {
         for (int i = 0; i < times; ++i) {
-          for (std::uintptr_t s = 1; s <= stacks; ++s) table->add(stack{s, 1}, 1, s);
+          for (std::uintptr_t s = 1; s <= stacks; ++s) add(*table, stack{s, 1}, 1, s);
         }
       });
     }

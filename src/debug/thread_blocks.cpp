@@ -1,0 +1,114 @@
+#include "debug/thread_blocks.hpp"
+
+#include "debug/code_names.hpp"
+#include "debug/frame_text.hpp"
+#include "debug/large_stack.hpp"
+#include "debug/profile_message.hpp"
+#include "platform/system_call_names.hpp"
+#include "runtime/state/thread_block.hpp"
+
+#include <sley/debug.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <new>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace sley::debug {
+
+// Stands in profiles for stacks that could not be read.
+SLEY_API void unreadable_stack() { asm volatile(""); }
+
+namespace {
+
+std::string name_of_call(std::int64_t call) {
+  if (call == rt::unknown_call) return "unknown";
+  if (call == rt::no_call) return "none";
+  const std::string_view name = platform::name_of_system_call(call);
+  return name.empty() ? std::to_string(call) : std::string(name);
+}
+
+std::vector<std::uintptr_t> stack_to_show(const contention& e) {
+  if (!e.stack.empty()) return e.stack;
+  return {reinterpret_cast<std::uintptr_t>(&unreadable_stack) + 1};
+}
+
+std::uint64_t count_of(const contention& e) {
+  return static_cast<std::uint64_t>(std::llround(e.count));
+}
+
+// "12.345 ms"
+std::string milliseconds(std::uint64_t ns) {
+  constexpr std::uint64_t us = 1000;
+  constexpr std::uint64_t ms = 1000 * us;
+  const std::string thousandths = std::to_string(ns % ms / us);
+  return std::to_string(ns / ms) + '.' + std::string(3 - thousandths.size(), '0') + thousandths +
+         " ms";
+}
+
+}  // namespace
+
+std::string thread_block_message(const contentions& events,
+                                 std::optional<std::chrono::nanoseconds> duration) {
+  std::string result;
+  on_large_stack([&] {
+    constexpr profile_unit count = {"blocks", "count"};
+    // pprof shows the last one if it is not told which.
+    profile_message message({count, {"lost", "nanoseconds"}, {"delay", "nanoseconds"}}, count, 1);
+    if (duration) message.set_duration(*duration);
+    code_names names;
+    for (const contention& e : contentions_to_show(events, names)) {
+      message.add_sample(stack_to_show(e), std::array{count_of(e), e.lost_ns, e.delay_ns},
+                         {{"syscall", name_of_call(e.call)}});
+    }
+    result = message.complete();
+  });
+  return result;
+}
+
+// The layout is that of Go's profiles of counts, which pprof reads; it skips lines with '#'.
+std::string thread_block_text(const contentions& events) {
+  std::string text;
+  on_large_stack([&] {
+    code_names names;
+    std::uint64_t total = 0;
+    for (const contention& e : contentions_to_show(events, names)) {
+      const std::vector<std::uintptr_t> stack = stack_to_show(e);
+      total += count_of(e);
+      text += std::to_string(count_of(e));
+      append_stack(text, stack);
+      text += "# in " + name_of_call(e.call) + " for " + milliseconds(e.delay_ns) +
+              ", with the processor for " + milliseconds(e.lost_ns) + '\n';
+      append_functions(text, stack, names);
+      text += '\n';
+    }
+    text.insert(0, "threadblock profile: total " + std::to_string(total) + '\n');
+  });
+  return text;
+}
+
+// ---- the interface ----
+
+void set_thread_block_profile(bool on) {
+  if (on && !rt::thread_block_profile.make_room()) throw std::bad_alloc();
+  rt::thread_block_profile.set_rate(on ? 1 : 0);
+}
+
+std::vector<thread_block_group> thread_blocks() {
+  std::vector<thread_block_group> result;
+  on_large_stack([&] {
+    code_names names;
+    for (contention& e : contentions_to_show(contentions_so_far(rt::thread_block_profile), names)) {
+      result.push_back({count_of(e), std::chrono::nanoseconds(e.delay_ns),
+                        std::chrono::nanoseconds(e.lost_ns), name_of_call(e.call),
+                        std::move(e.stack)});
+    }
+  });
+  return result;
+}
+
+}  // namespace sley::debug
