@@ -1,4 +1,5 @@
 #include "debug/process_metrics.hpp"
+#include "parts/time_histogram.hpp"
 #include "runtime/entry/state_counts.hpp"
 #include "runtime/state/figures.hpp"
 #include "runtime/state/sched_state.hpp"
@@ -8,7 +9,9 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <string>
+#include <utility>
 
 namespace sley::debug {
 
@@ -79,14 +82,35 @@ void append_queues(std::vector<metric>& all, std::uint64_t procs) {
   }
 }
 
+constexpr double ns_per_s = 1e9;
+
 void append_thread_blocks(std::vector<metric>& all) {
   all.push_back(figure("sley_unannounced_blocks_total",
                        "Processors taken from threads that slept without an announcement.", counter,
                        rt::sched.thread_blocks.load_relaxed()));
-  constexpr double ns_per_s = 1e9;
   all.push_back({"sley_unannounced_block_seconds_total",
                  "Time from then until the goroutines of those threads came back.", counter,
                  static_cast<double>(rt::sched.thread_block_ns.load_relaxed()) / ns_per_s});
+}
+
+void append_times(std::vector<metric>& all, std::string_view name, std::string_view help,
+                  const rt::time_totals& times) {
+  metric m = {name, help, histogram};
+  for (const std::int64_t bound : parts::time_histogram::bounds_ns) {
+    m.distribution.bounds.push_back(static_cast<double>(bound) / ns_per_s);
+  }
+  m.distribution.counts.assign(std::begin(times.counts), std::end(times.counts));
+  m.distribution.sum = static_cast<double>(times.sum_ns) / ns_per_s;
+  all.push_back(std::move(m));
+}
+
+void append_scheduling(std::vector<metric>& all) {
+  append_times(all, "sley_sched_latency_seconds",
+               "How long runnable goroutines waited to run: of 1 switch in 512, or in schedsample.",
+               rt::sum(&rt::sched_meter::waits));
+  append_times(all, "sley_run_seconds",
+               "How long goroutines kept a processor: of 1 switch in 512, or in schedsample.",
+               rt::sum(&rt::sched_meter::runs));
 }
 
 void append_build(std::vector<metric>& all) {
@@ -108,6 +132,7 @@ std::vector<metric> metrics() {
   append_states(all, s);
   append_queues(all, s.procs);
   append_thread_blocks(all);
+  append_scheduling(all);
   append_build(all);
   append_process_metrics(all);
   return all;

@@ -35,6 +35,7 @@ void acquire_p(machine* m, processor* p) noexcept {
 processor* release_p(machine* m) noexcept {
   processor* p = m->p;
   if (p->trace != nullptr) trace_release(p, m);
+  if (p->meter.run_began_ns != 0) end_measured_run(p);
   m->last_p = p;
   m->p = nullptr;
   p->m.publish(nullptr);

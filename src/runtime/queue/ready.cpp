@@ -48,12 +48,24 @@ void run_last(goroutine* g) noexcept {
   wake_if_needed();
 }
 
+namespace {
+
+// Rare cases are functions of their own, which do all that is left: a call in the middle would have
+// the others save registers for it.
+[[gnu::noinline]] void start_measured(machine* m, goroutine* g) noexcept {
+  measure_spawn(m->p, g);
+  run_next(m, g);
+  wake_if_needed();
+}
+
+}  // namespace
+
 void start(machine* m, goroutine* g) noexcept {
   g->status.transition(parts::status::idle, parts::status::runnable);
-  if (m->p != nullptr) {
-    count(m->p->figures.spawned);
-  } else {
+  if (processor* p = m->p; p == nullptr) {
     sched.spawned.add_relaxed(1);
+  } else if (__builtin_expect(count(p->figures.spawned) >= p->meter.next_spawned, 0)) {
+    return start_measured(m, g);
   }
   run_next(m, g);
   wake_if_needed();
@@ -66,14 +78,33 @@ void wake_foreign(goroutine* g) noexcept {
   g->bound_to->note.wake();
 }
 
+// It no longer waits. False: it must be queued, and that is all. What `needs` has was there when it
+// parked, and a goroutine that stands for a foreign thread always has something.
+inline bool make_runnable(goroutine* g) noexcept {
+  g->status.transition(parts::status::waiting, parts::status::runnable);
+  return __builtin_expect(g->needs.load_relaxed() != 0, 0);
+}
+
+// Sees to what there is besides. True: a thread is woken, and the goroutine must not be queued.
+bool is_woken_thread(goroutine* g) noexcept {
+  if (g->is_foreign) {
+    wake_foreign(g);
+    return true;
+  }
+  if (is_timed(g)) begin_measured_wait(g);
+  return false;
+}
+
+[[gnu::noinline]] void ready_with_needs(goroutine* g) noexcept {
+  if (is_woken_thread(g)) return;
+  run_next(current_machine(), g);
+  wake_if_needed();
+}
+
 }  // namespace
 
 void ready(goroutine* g) noexcept {
-  g->status.transition(parts::status::waiting, parts::status::runnable);
-  if (__builtin_expect(g->is_foreign, 0)) {
-    wake_foreign(g);
-    return;
-  }
+  if (make_runnable(g)) return ready_with_needs(g);
   run_next(current_machine(), g);
   wake_if_needed();
 }
@@ -81,15 +112,10 @@ void ready(goroutine* g) noexcept {
 namespace {
 
 // Wakes foreign threads, and returns the goroutines that must be queued.
-goroutine_list make_runnable(goroutine_list&& woken) noexcept {
+goroutine_list make_all_runnable(goroutine_list&& woken) noexcept {
   goroutine_list batch;
   while (goroutine* g = woken.pop_front()) {
-    g->status.transition(parts::status::waiting, parts::status::runnable);
-    if (g->is_foreign) {
-      wake_foreign(g);
-    } else {
-      batch.push_back(g);
-    }
+    if (!make_runnable(g) || !is_woken_thread(g)) batch.push_back(g);
   }
   return batch;
 }
@@ -106,22 +132,17 @@ void queue_all(goroutine_list&& runnable) noexcept {
 
 }  // namespace
 
-void ready_all(goroutine_list&& woken) noexcept { queue_all(make_runnable(std::move(woken))); }
+void ready_all(goroutine_list&& woken) noexcept { queue_all(make_all_runnable(std::move(woken))); }
 
 goroutine* ready_all_to_run_first(goroutine_list&& woken) noexcept {
-  goroutine_list runnable = make_runnable(std::move(woken));
+  goroutine_list runnable = make_all_runnable(std::move(woken));
   goroutine* first = runnable.pop_front();
   queue_all(std::move(runnable));
   return first;
 }
 
 void ready_from_outside(goroutine* g) noexcept {
-  g->status.transition(parts::status::waiting, parts::status::runnable);
-  if (g->is_foreign) {
-    wake_foreign(g);
-  } else {
-    run_last(g);
-  }
+  if (!make_runnable(g) || !is_woken_thread(g)) run_last(g);
 }
 
 }  // namespace sley::rt

@@ -66,7 +66,10 @@ struct continuation {
   parts::stack* s = g->stack;
   m->ends = m->locks != 0;  // it was locked to this thread, which ends with it
   goroutine* next = m->ends ? nullptr : next_local(m, s->map_bytes == 0 ? s : nullptr).g;
-  if (m->p->trace != nullptr) trace_end(m->p, "ended");
+  if (next == nullptr) {
+    if (m->p->trace != nullptr) trace_end(m->p, "ended");
+    count_leave(m->p, nullptr);
+  }
   const bool was_main = std::exchange(m->main_returned, false);
   retire(m, g);
   if (was_main) {

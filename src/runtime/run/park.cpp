@@ -72,7 +72,10 @@ bool stays_on_yield(const processor* p) noexcept {
   count(m->p->figures.parks);
   m->after = {action, g, arg};
   goroutine* next = next_local(m).g;
-  if (next == nullptr && m->p->trace != nullptr) trace_end(m->p, text_of(reason));
+  if (next == nullptr) {
+    if (m->p->trace != nullptr) trace_end(m->p, text_of(reason));
+    count_leave(m->p, g);
+  }
   switch_away(m, g, next);
 }
 
@@ -117,11 +120,15 @@ void park_and_release(wait reason, const void* object, detail::lock& held) noexc
     return;
   }
   m->after = {stays_on_yield(m->p) ? &push_last_here : &push_last, g, nullptr};
-  if (next.g == nullptr && m->p->trace != nullptr) trace_end(m->p, "yielded");
+  if (next.g == nullptr) {
+    if (m->p->trace != nullptr) trace_end(m->p, "yielded");
+    count_leave(m->p, g);
+  }
   switch_away(m, g, next.g);
 }
 
 [[gnu::noinline]] void yield_without_p(machine* m) noexcept {
+  leave_without_p(m, m->g);
   m->after = {&push_last, m->g, nullptr};
   switch_to_machine(m, m->g);
 }

@@ -24,6 +24,7 @@ bool see_to(machine* m, goroutine* g) noexcept {
     give_turn(m, g);
     return false;
   }
+  if (is_timed(g)) end_measured_wait(m->p, g);
   return g->stack != nullptr || bind_stack(m, g);
 }
 
@@ -32,7 +33,7 @@ bool see_to(machine* m, goroutine* g) noexcept {
   if (!next.inherits_slice) begin_slice(m->p);
   if (g->needs.load_acquire("TR-1") != 0 && !see_to(m, g)) return;
   g->status.transition(parts::status::runnable, parts::status::running);
-  count(m->p->figures.switches);
+  count_switch(m->p, nullptr);
   if (m->p->trace != nullptr) trace_begin(m->p, m, g);
   switch_from_machine(m, g);
 }

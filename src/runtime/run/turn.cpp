@@ -27,15 +27,25 @@ void sleep_until_turn(machine* m, goroutine* g) noexcept {
   wait_while_held(g);  // TR-1: sysmon may have seen g waiting before g was bound to the thread
   g->needs.and_acq_rel(static_cast<std::uint8_t>(~needs_machine), "TR-1");
   g->status.transition(parts::status::runnable, parts::status::running);
+  if (is_timed(g)) end_measured_wait(m->next_p, g);
   if (m->next_p == nullptr) return;  // release_interrupted() woke it, without a processor
   acquire_p(m, m->next_p);
   m->border.lower(parts::border::preempt);  // the slice that was to end has ended
-  count(m->p->figures.switches);
+  count_switch(m->p, nullptr);
+}
+
+void note_leave(machine* m, goroutine* g) noexcept {
+  if (m->p != nullptr) {
+    count_leave(m->p, g);
+  } else {
+    leave_without_p(m, g);
+  }
 }
 
 void wait_for_turn(machine* m) noexcept {
   goroutine* g = m->g;
   bind_to_thread(m, g);
+  note_leave(m, g);
   g->status.transition(parts::status::running, parts::status::runnable);
   processor* p = m->p != nullptr ? release_p(m) : nullptr;
   sched.queue.push_back(g);
@@ -53,7 +63,10 @@ void park_thread(machine* m, wait reason, const void* object, after_switch_actio
   g->reason = reason;
   g->waits_for = object;
   g->parked_s.store_relaxed(sched.coarse_s.load_relaxed());
-  if (!m->is_foreign) bind_to_thread(m, g);
+  if (!m->is_foreign) {
+    bind_to_thread(m, g);
+    note_leave(m, g);
+  }
   g->status.transition(parts::status::running, parts::status::waiting);
   m->waits.store_release(true, "DL-2");
   // From now on a waker finds the thread asleep or about to sleep. The wake may come first.

@@ -14,6 +14,9 @@ void bind_to_thread(machine* m, goroutine* g) noexcept;
 // release_interrupted() woke it to go on without one.
 void sleep_until_turn(machine* m, goroutine* g) noexcept;
 
+// The running goroutine, which is still in no queue, is about to wait on its thread; for the
+// measurement of waits. [inside]
+void note_leave(machine* m, goroutine* g) noexcept;
 // The running goroutine waits for its next turn on its own thread. [inside]
 void wait_for_turn(machine* m) noexcept;
 // The running goroutine parks on its own thread. [inside]

@@ -76,8 +76,11 @@ inline bool wants_global_first(const processor* p) noexcept {
     begin_slice(p);
   }
   if (const std::uint8_t needs = g->needs.load_acquire("TR-1"); needs != 0) {
-    if (needs != needs_stack) return leave_to_slow_way(p, g);
-    if (warm != nullptr && g->own_stack_bytes() == 0) {
+    if (needs == timed) {
+      end_measured_wait(p, g);
+    } else if (needs != needs_stack) {
+      return leave_to_slow_way(p, g);
+    } else if (warm != nullptr && g->own_stack_bytes() == 0) {
       g->stack = warm;
       g->needs.store_relaxed(0);
     } else if (!bind_cached_stack(m, g)) {
@@ -85,7 +88,7 @@ inline bool wants_global_first(const processor* p) noexcept {
     }
   }
   g->status.transition(parts::status::runnable, parts::status::running);
-  count(p->figures.switches);
+  count_switch(p, m);
   return {g, false};
 }
 

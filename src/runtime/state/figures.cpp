@@ -5,6 +5,8 @@
 #include "runtime/state/processor.hpp"
 #include "runtime/state/sched_state.hpp"
 
+#include <cstddef>
+
 namespace sley::rt {
 
 std::uint64_t sum(detail::atomic<std::uint64_t> counters::* counter) noexcept {
@@ -12,6 +14,17 @@ std::uint64_t sum(detail::atomic<std::uint64_t> counters::* counter) noexcept {
   const std::uint32_t made = sched.made_procs.read();
   for (std::uint32_t i = 0; i < made; ++i) {
     total += (sched.processors[i].figures.*counter).load_relaxed();
+  }
+  return total;
+}
+
+time_totals sum(parts::time_histogram sched_meter::* histogram) noexcept {
+  time_totals total;
+  const std::uint32_t made = sched.made_procs.read();
+  for (std::uint32_t i = 0; i < made; ++i) {
+    const parts::time_histogram& one = sched.processors[i].meter.*histogram;
+    for (std::size_t k = 0; k < parts::time_histogram::ranges; ++k) total.counts[k] += one.count(k);
+    total.sum_ns += one.sum_ns();
   }
   return total;
 }

@@ -52,11 +52,12 @@ struct goroutine_extra {
 struct machine;
 struct goroutine;
 
-// Reasons why a goroutine cannot run at once. A machine looks at all of them with one load.
+// What must be seen to before a goroutine runs. A machine looks at all of it with one load.
 enum need : std::uint8_t {
   needs_stack = 1,    // it has not begun, and has none yet
   needs_machine = 2,  // its own machine waits for it, and gets the processor of its picker
   held = 4,           // by sysmon, for a moment, see hold.hpp
+  timed = 8,          // it can: its wait to run is measured, from its next wake on: sched_meter.hpp
 };
 
 struct alignas(platform::cache_line_bytes) goroutine {
@@ -83,7 +84,8 @@ struct alignas(platform::cache_line_bytes) goroutine {
   const void* created_at = nullptr;  // [owner] where
   // [owner] Where its mark is if it holds a shared_mutex shared and is not in the mutex's count.
   parts::reader_slot* reader_slot = nullptr;
-  std::uint32_t trimmed_s = 0;  // [sysmon] when its stack was trimmed last, in coarse_s + 1
+  std::uint32_t trimmed_s = 0;       // [sysmon] when its stack was trimmed last, in coarse_s + 1
+  std::uint32_t runnable_since = 0;  // [owner] with `timed`: see sched_meter.cpp
 
   // The stack size that it asked for, 0 for the default.
   std::size_t own_stack_bytes() const noexcept {
@@ -112,6 +114,11 @@ using goroutine_list = base::intrusive_queue<goroutine, &goroutine::next>;
 // waits for that.
 inline bool waits_on_its_thread(const goroutine* g) noexcept {
   return (g->needs.load_relaxed() & needs_machine) != 0;  // set before g is queued
+}
+
+// Is its next wait to run measured, or the present one?
+inline bool is_timed(const goroutine* g) noexcept {
+  return (g->needs.load_relaxed() & timed) != 0;  // set before g leaves its processor
 }
 
 }  // namespace sley::rt

@@ -71,7 +71,7 @@ class hold_batch {
   static bool is_possible() noexcept { return !detail::barriers_are_symmetric; }
   // A first look, without any claim on the goroutine: is it worth a place in a batch?
   static bool may_be_held(const goroutine& g) noexcept {
-    return g.status.is_waiting() && !g.is_foreign && g.needs.load_relaxed() == 0;
+    return g.status.is_waiting() && !g.is_foreign && (g.needs.load_relaxed() & ~timed) == 0;
   }
 
   bool is_full() const noexcept { return size_ == held_at_once; }
@@ -84,7 +84,7 @@ class hold_batch {
     if (size_ != 0) detail::heavy_barrier("TR-1");
     for (std::size_t i = 0; i < size_; ++i) {
       goroutine* g = goroutines_[i];
-      look(*g, g->status.is_waiting() && g->needs.load_acquire("TR-1") == held);
+      look(*g, g->status.is_waiting() && (g->needs.load_acquire("TR-1") & ~timed) == held);
       let_go(g);
     }
     size_ = 0;

@@ -82,6 +82,10 @@ const char* set_debug(std::string_view name, std::optional<std::uint64_t> value)
   } else if (name == "slice") {
     if (!value || *value < 1 || *value > 100) return "slice= and milliseconds from 1 to 100";
     debug.slice_ns = static_cast<std::int64_t>(*value) * ms;
+  } else if (name == "schedsample") {
+    constexpr std::uint64_t most = 1'000'000'000;
+    if (!value || *value < 1 || *value > most) return "schedsample= and a number up to a billion";
+    debug.sched_sample = static_cast<std::uint32_t>(*value);
   } else if (name == "scheddetail") {
     if (!value || *value > 1) return "scheddetail= and 0 or 1";
     debug.scheddetail = *value == 1;
@@ -95,8 +99,8 @@ const char* set_debug(std::string_view name, std::optional<std::uint64_t> value)
     if (!value || *value > 1) return "failurereportoff= and 0 or 1";
     debug.reports_failures = *value == 0;
   } else {
-    return "schedtrace, scheddetail, slice, asyncpreemptoff, reserveoff or failurereportoff, each "
-           "with = and a number";
+    return "schedtrace, scheddetail, schedsample, slice, asyncpreemptoff, reserveoff or "
+           "failurereportoff, each with = and a number";
   }
   return nullptr;
 }

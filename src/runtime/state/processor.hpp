@@ -12,6 +12,7 @@
 #include "platform/cpu.hpp"
 #include "runtime/state/goroutine.hpp"
 #include "runtime/state/poll_set.hpp"
+#include "runtime/state/sched_meter.hpp"
 #include "runtime/state/timer.hpp"
 
 #include <cstdint>
@@ -35,9 +36,11 @@ struct counters {
   detail::atomic<std::uint64_t> preemptions;
 };
 
-// No read-modify-write is needed, because the holder is the only writer.
-inline void count(detail::atomic<std::uint64_t>& counter, std::uint64_t n = 1) noexcept {
-  counter.store_relaxed(counter.load_relaxed() + n);
+// Returns the new value. No read-modify-write is needed, because the holder is the only writer.
+inline std::uint64_t count(detail::atomic<std::uint64_t>& counter, std::uint64_t n = 1) noexcept {
+  const std::uint64_t value = counter.load_relaxed() + n;
+  counter.store_relaxed(value);
+  return value;
 }
 
 struct machine;
@@ -78,11 +81,25 @@ struct alignas(platform::cache_line_bytes) processor {
   timer_set timers;
   parts::reader_slots<reader_marks> readers;  // of shared_mutexes
   counters figures;
+  sched_meter meter;
 };
 
 // Is a goroutine queued here? Any thread; the answer may be outdated at once.
 inline bool has_local_work(const processor* p) noexcept {
   return !p->next.is_empty() || !p->queue.is_empty();
+}
+
+// By the holder: a goroutine gets the processor. The one that runs on `m` loses it by that, and was
+// not told to count_leave(); null: none does.
+[[gnu::always_inline]] inline void count_switch(processor* p, const machine* m) noexcept {
+  const std::uint64_t number = count(p->figures.switches);
+  if (__builtin_expect(number >= p->meter.next_look, 0)) measure_switch(p, m);
+}
+
+// By the holder: the goroutine leaves the processor, and no other gets it by the same switch.
+inline void count_leave(processor* p, goroutine* leaving) noexcept {
+  const std::uint64_t next = p->figures.switches.load_relaxed() + 1;
+  if (__builtin_expect(next >= p->meter.next_look, 0)) measure_leave(p, leaving);
 }
 
 // By the holder: the goroutine that runs next gets a whole time slice.

@@ -38,6 +38,7 @@ bool withdraw(goroutine* g) noexcept {
 void stay(machine* m) noexcept {
   m->g->status.transition(parts::status::runnable, parts::status::running);
   m->g->needs.and_acq_rel(static_cast<std::uint8_t>(~needs_machine), "TR-1");
+  if (is_timed(m->g)) end_measured_wait(nullptr, m->g);
   m->is_interrupted = false;
 }
 
@@ -48,6 +49,7 @@ bool queue_interrupted(machine* m) noexcept {
   goroutine* g = m->g;
   bind_to_thread(m, g);
   m->is_interrupted = true;
+  note_leave(m, g);
   g->status.transition(parts::status::running, parts::status::runnable);
   sched.queue.push_back(g);
   // pause() halts the gate and then extracts all interrupted goroutines. A goroutine that was

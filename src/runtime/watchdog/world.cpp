@@ -99,6 +99,7 @@ void construct_processors(std::uint32_t count) noexcept {
     auto* p = ::new (sched.processors + made) processor;
     p->id = made;
     p->random = base::random(platform::seed() + made);
+    start_meter(p);
     p->trace = sched.traces == nullptr ? nullptr : sched.traces + made;
   }
   sched.made_procs.publish(made);

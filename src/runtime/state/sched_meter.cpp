@@ -1,0 +1,96 @@
+
+#include "runtime/state/sched_meter.hpp"
+
+#include "platform/decisions.hpp"
+#include "runtime/state/goroutine.hpp"
+#include "runtime/state/machine.hpp"
+#include "runtime/state/options.hpp"
+#include "runtime/state/processor.hpp"
+
+#include <utility>
+
+namespace sley::rt {
+
+namespace {
+
+// A stamp goes round after 68 s.
+constexpr unsigned stamp_shift = 4;  // 16 ns
+
+std::uint32_t stamp_of(std::int64_t ns) noexcept {
+  return static_cast<std::uint32_t>(ns >> stamp_shift);
+}
+
+// From 1 to twice the period, the period on average. No decision of a simulation: what is measured
+// changes nothing.
+std::uint64_t draw_distance(sched_meter& meter) noexcept {
+  return 1 + meter.random.below(2 * debug_options().sched_sample - 1);
+}
+
+void mark(goroutine* g, std::int64_t now_ns) noexcept {
+  g->runnable_since = stamp_of(now_ns);  // if it yields; otherwise its waker writes it anew
+  g->needs.or_acq_rel(timed, "TR-1");
+}
+
+void end_run(sched_meter& meter, std::int64_t now_ns) noexcept {
+  if (const std::int64_t began_ns = std::exchange(meter.run_began_ns, 0)) {
+    meter.runs.add(now_ns - began_ns);
+  }
+}
+
+}  // namespace
+
+void start_meter(processor* p) noexcept {
+  sched_meter& meter = p->meter;
+  meter.random = base::random(p->id);
+  meter.next_look = meter.next_measured = draw_distance(meter);
+  meter.next_spawned = draw_distance(meter);
+}
+
+[[gnu::noinline]] void measure_switch(processor* p, const machine* m) noexcept {
+  sched_meter& meter = p->meter;
+  const std::int64_t now_ns = platform::now_ns();
+  const std::uint64_t number = p->figures.switches.load_relaxed();
+  end_run(meter, now_ns);
+  meter.next_look = meter.next_measured;
+  if (number < meter.next_measured) return;
+  if (m != nullptr) mark(m->g, now_ns);
+  meter.run_began_ns = now_ns;
+  meter.next_look = number + 1;
+  meter.next_measured = number + draw_distance(meter);
+}
+
+[[gnu::noinline]] void measure_leave(processor* p, goroutine* leaving) noexcept {
+  sched_meter& meter = p->meter;
+  const std::int64_t now_ns = platform::now_ns();
+  end_run(meter, now_ns);
+  meter.next_look = meter.next_measured;
+  const std::uint64_t number = p->figures.switches.load_relaxed() + 1;
+  if (number >= meter.next_measured && leaving != nullptr) mark(leaving, now_ns);
+}
+
+[[gnu::noinline]] void measure_spawn(processor* p, goroutine* started) noexcept {
+  p->meter.next_spawned = p->figures.spawned.load_relaxed() + draw_distance(p->meter);
+  mark(started, platform::now_ns());
+}
+
+[[gnu::noinline]] void begin_measured_wait(goroutine* g) noexcept {
+  g->runnable_since = stamp_of(platform::now_ns());
+}
+
+[[gnu::noinline]] void end_measured_wait(processor* p, goroutine* g) noexcept {
+  g->needs.and_acq_rel(static_cast<std::uint8_t>(~timed), "TR-1");
+  if (p == nullptr) return;
+  const std::uint32_t waited = stamp_of(platform::now_ns()) - g->runnable_since;
+  p->meter.waits.add(static_cast<std::int64_t>(waited) << stamp_shift);
+}
+
+void end_measured_run(processor* p) noexcept {
+  end_run(p->meter, platform::now_ns());
+  p->meter.next_look = p->meter.next_measured;
+}
+
+void leave_without_p(machine* m, goroutine* g) noexcept {
+  if (m->random.below(debug_options().sched_sample) == 0) mark(g, platform::now_ns());
+}
+
+}  // namespace sley::rt
