@@ -72,13 +72,15 @@ SLEY_API void dump_profile(int fd);
 // Goroutines in the same state, with the same name, creator and stack taken together, as a text of
 // JSON for pages and programs:
 //   {"goroutines":12, "all_groups":3, "groups":[{"count":10, "state":"chan receive",
-//     "name":"worker", "first_id":7, "minutes":5, "waits_for":"0x55d2c4a1b060", "held_by":3,
-//     "creator":{"function":"main", "file":"/home/me/main.cpp", "line":12}, "stack":[...]}, ...]}
+//     "name":"worker", "first_id":7, "minutes":5, "waits_for":"0x55d2c4a1b060",
+//     "object":"jobs", "held_by":3, "creator":{"function":"main", "file":"/home/me/main.cpp",
+//     "line":12}, "stack":[...]}, ...]}
 // The largest groups come first, `most_groups` at most; "all_groups" is how many there are.
 // "first_id" is the smallest id of the group, "minutes" its longest wait. "waits_for" and "held_by"
-// are as in goroutine_info, where all of the group wait for one object. Members are left out where
-// they are zero, empty or unknown. A stack has its functions innermost first, inlined ones too, as
-// "creator" has its one. Otherwise as goroutine_profile().
+// are as in goroutine_info, where all of the group wait for one object, and "object" is the name of
+// one with static storage. Members are left out where they are zero, empty or unknown. A stack has
+// its functions innermost first, inlined ones too, as "creator" has its one. Otherwise as
+// goroutine_profile().
 SLEY_API std::string goroutines_json(std::size_t most_groups = 500);
 
 // The goroutines that can never go on, whatever the program does: they wait for a nil channel, or

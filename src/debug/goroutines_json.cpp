@@ -9,6 +9,7 @@
 #include <sley/detail/json_text.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -103,6 +104,10 @@ class json_of_groups {
     char digits[2 + 2 * sizeof address + 1];
     std::snprintf(digits, sizeof digits, "0x%jx", static_cast<std::uintmax_t>(address));
     member("waits_for", digits);
+    if (const platform::object_name of = platform::name_of_object(address); !of.name.empty()) {
+      std::array<char, 4096> buffer;
+      member("object", platform::demangle(of.name, buffer, true));
+    }
     if (o.holder != 0) number("held_by", o.holder);
   }
   void code(const code_line& line) {

@@ -275,7 +275,7 @@ function show_stack(g, body) {
   make("td", "", row);
   const lines = ["goroutine " + g.first_id + (g.count > 1 ? " and others" : "")];
   if (g.waits_for) {
-    lines.push("waits for " + g.waits_for +
+    lines.push("waits for " + g.waits_for + (g.object ? " (" + g.object + ")" : "") +
       (g.held_by ? ", held by goroutine " + g.held_by : ""));
   }
   for (const f of g.stack) lines.push(place_of(f));
