@@ -144,6 +144,8 @@ enum class guard : std::uint8_t {
   split,    // mprotect(2), which makes one mapping three; they take four fifths of those at most
 };
 
+// No guard is `advised` from now on. Before the first one.
+void never_advise_guards() noexcept;
 // For a page-aligned range from now on; `none` if the process may not have another guard.
 guard install_guard(void* start, std::size_t bytes) noexcept;
 // The same for many ranges by one system call: for each bit i of `which` the range of `bytes` at

@@ -104,9 +104,11 @@ bool advice_guards() noexcept {
   return works;
 }
 
-// False: a kernel before 6.13.
+bool may_advise = true;  // [const] after boot
+
+// False: a kernel before 6.13, or the program's setting.
 bool has_advice() noexcept {
-  static const bool has = advice_guards();
+  static const bool has = may_advise && advice_guards();
   return has;
 }
 
@@ -122,6 +124,8 @@ guard install(void* start, std::size_t bytes) noexcept {
 }
 
 }  // namespace
+
+void never_advise_guards() noexcept { may_advise = false; }
 
 guard install_guard(void* start, std::size_t bytes) noexcept {
   const int saved = errno;

@@ -12,9 +12,11 @@
 #include <atomic>
 #include <cerrno>
 #include <chrono>
+#include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <initializer_list>
+#include <string>
 #include <thread>
 
 using sley::chan;
@@ -224,6 +226,39 @@ TEST(fallback, without_cheap_guards_all_goroutines_run_and_one_line_says_that_so
   if (child.status == skipped) GTEST_SKIP() << "seccomp is refused";
   EXPECT_EQ(child.status, 7) << child;
   sley_test::expect_one_line(child, "no guard for another goroutine's stack.*vm.max_map_count");
+}
+
+// gdb's gcore passes over mappings that can't be read. At other guards it stops, and leaves out
+// what is behind them.
+CHILD_MAIN(counts_mappings_that_can_not_be_read) {
+  return sley::run([] {
+    const sley::chan<void> gate;
+    sley::wait_group group;
+    std::atomic<int> begun{0};
+    for (int i = 0; i < 100; ++i) {
+      group.go([&begun, gate] {
+        ++begun;
+        gate.receive();
+      });
+    }
+    const bool have_all_begun = sley_test::eventually([&] { return begun == 100; });
+    int count = 0;
+    std::ifstream maps("/proc/self/maps");
+    for (std::string line; std::getline(maps, line);) {
+      if (line.find(" ---p ") != std::string::npos) ++count;
+    }
+    std::printf("%d\n", count);
+    gate.close();
+    group.wait();
+    return have_all_begun ? 7 : 3;
+  });
+}
+
+TEST(fallback, guards_are_mappings_of_their_own_if_the_user_says_so) {
+  const auto child =
+      run_child("counts_mappings_that_can_not_be_read", {{"SLEYDEBUG", "guardadviceoff=1"}});
+  EXPECT_EQ(child.status, 7) << child;
+  EXPECT_GE(std::stoi("0" + child.out), 100) << child;
 }
 
 // One after the other, each with a mapping and a guard of its own.

@@ -87,6 +87,7 @@ void boot() noexcept {
   if (booted.read_relaxed()) return;  // the lock orders it
   detail::check_lock = &check_lock_is_taken_inside;
   read_debug_settings();
+  if (!debug_options().advises_guards) platform::never_advise_guards();
   announce_fallback();
   platform::show_runtime({.is_in_user_code = &is_in_user_code,
                           .goroutine = &own_goroutine_id,

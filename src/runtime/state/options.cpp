@@ -95,12 +95,15 @@ const char* set_debug(std::string_view name, std::optional<std::uint64_t> value)
   } else if (name == "reserveoff") {
     if (!value || *value > 1) return "reserveoff= and 0 or 1";
     debug.keeps_reserve = *value == 0;
+  } else if (name == "guardadviceoff") {
+    if (!value || *value > 1) return "guardadviceoff= and 0 or 1";
+    debug.advises_guards = *value == 0;
   } else if (name == "failurereportoff") {
     if (!value || *value > 1) return "failurereportoff= and 0 or 1";
     debug.reports_failures = *value == 0;
   } else {
-    return "schedtrace, scheddetail, schedsample, slice, asyncpreemptoff, reserveoff or "
-           "failurereportoff, each with = and a number";
+    return "schedtrace, scheddetail, schedsample, slice, asyncpreemptoff, reserveoff, "
+           "guardadviceoff or failurereportoff, each with = and a number";
   }
   return nullptr;
 }

@@ -29,6 +29,7 @@ struct debug_settings {
   std::int64_t slice_ns = 10'000'000;  // slice=N: the time slice in ms, 1 to 100
   bool async_preempt = true;           // asyncpreemptoff=1: only at calls of the library
   bool keeps_reserve = true;           // reserveoff=1: all processors are used; reserve.cpp
+  bool advises_guards = true;          // guardadviceoff=1: of stacks, by mprotect(2) instead
   std::uint32_t sched_sample = 512;  // schedsample=N: one switch in N is measured; sched_meter.hpp
   bool reports_failures = true;      // failurereportoff=1: nothing is said of SIGSEGV and others
 };
