@@ -237,9 +237,9 @@ struct metric {
 };
 
 // The figures of runtime::read_stats() with names, the goroutines by state, the lengths of the
-// processors' queues, how long goroutines have waited to run and have run, the version
-// (`sley_build_info`), and what Prometheus wants to know of each process (`process_...`), as far as
-// /proc tells it. Names and help texts are never freed.
+// processors' queues, how long goroutines have waited to run, have run and have waited for mutexes,
+// the version (`sley_build_info`), and what Prometheus wants to know of each process
+// (`process_...`), as far as /proc tells it. Names and help texts are never freed.
 //
 // `sley_sched_latency_seconds` and `sley_run_seconds` are histograms from 100 ns to 10 s of a
 // sample, one switch in 512 by chance: their counts are of the sample. SLEYDEBUG=schedsample=N

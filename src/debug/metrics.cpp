@@ -111,6 +111,11 @@ void append_scheduling(std::vector<metric>& all) {
   append_times(all, "sley_run_seconds",
                "How long goroutines kept a processor: of 1 switch in 512, or in schedsample.",
                rt::sum(&rt::sched_meter::runs));
+  const std::uint64_t waited_ns =
+      rt::sum(&rt::counters::lock_wait_ns) + rt::sched.lock_wait_ns.load_relaxed();
+  all.push_back({"sley_mutex_wait_seconds_total",
+                 "How long goroutines and threads have waited for mutexes and shared_mutexes.",
+                 counter, static_cast<double>(waited_ns) / ns_per_s});
 }
 
 void append_build(std::vector<metric>& all) {

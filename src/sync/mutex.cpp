@@ -9,6 +9,7 @@
 #include "platform/decisions.hpp"
 #include "platform/relax.hpp"
 #include "runtime/entry/enter.hpp"
+#include "runtime/state/contention.hpp"
 #include "runtime/state/wait_reason.hpp"
 #include "sync/misuse.hpp"
 #include "sync/spinning.hpp"
@@ -30,6 +31,7 @@ constexpr std::int64_t starving_after_ns = 1'000'000;
 struct mutex::attempt {
   detail::wait_limit limit;
   std::int64_t since_ns = 0;  // when it began to wait; 0: not yet
+  std::int64_t until_ns = 0;  // when it ended waiting, the last time
   bool is_woken = false;      // `woken` is set on its account
   bool is_starving = false;   // it has waited for too long
 };
@@ -54,6 +56,7 @@ bool mutex::lock_slow(detail::wait_limit limit) {
   attempt a{.limit = limit};
   outcome result = spin(a) || take(a) ? outcome::has_it : outcome::again;
   while (result == outcome::again) result = wait(a);
+  if (a.since_ns != 0) rt::count_lock_wait(a.until_ns - a.since_ns);
   rt::leave();
   if (result != outcome::has_it) return false;
   owner_.enter();
@@ -113,10 +116,12 @@ mutex::outcome mutex::wait(attempt& a) {
   } else if (timed->park(waiters_, rt::wait::mutex_lock, this, is_first_in_line)) {
     is_told = timed->was_told();
   } else {
+    a.until_ns = platform::now_ns();
     stop_waiting();
     return outcome::too_late;
   }
-  a.is_starving = platform::now_ns() - a.since_ns > starving_after_ns;
+  a.until_ns = platform::now_ns();
+  a.is_starving = a.until_ns - a.since_ns > starving_after_ns;
   if (!is_told) {
     a.is_woken = true;
     return take(a) ? outcome::has_it : outcome::again;

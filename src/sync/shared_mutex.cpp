@@ -15,6 +15,7 @@
 #include "runtime/entry/enter.hpp"
 #include "runtime/state/sched_state.hpp"
 #include "runtime/state/wait_reason.hpp"
+#include "sync/lock_wait.hpp"
 #include "sync/misuse.hpp"
 #include "sync/timed_waiter.hpp"
 #include "sync/unlock_event.hpp"
@@ -167,6 +168,7 @@ void shared_mutex::lock_shared(const context& ctx) {
 // A chosen reader is in the count.
 bool shared_mutex::lock_shared_slow(detail::wait_limit limit) {
   if (detail::checks_lock_owners && limit.is_none()) check_not_held();
+  const sync::lock_wait measured;
   rt::enter();
   bool is_in;
   {
@@ -272,6 +274,7 @@ struct shared_mutex::turn {
 bool shared_mutex::lock_within(detail::wait_limit limit) {
   static_assert(offsetof(shared_mutex, owner_) == 0, "rt::is_for_lock");
   if (detail::checks_lock_owners && limit.is_none()) check_not_held();
+  const sync::lock_wait measured;
   if (!writers_.acquire_lock(limit, rt::wait::shared_mutex_lock, this)) return false;
   const std::uint64_t before = state_.or_acq_rel(writer, "SM-1");
   turn mine{.whose = *this};

@@ -4,6 +4,8 @@
 #include "platform/os.hpp"
 #include "platform/unwind/own_process.hpp"
 #include "runtime/state/machine.hpp"
+#include "runtime/state/processor.hpp"
+#include "runtime/state/sched_state.hpp"
 #include "runtime/state/stack_bounds.hpp"
 
 #include <algorithm>
@@ -60,6 +62,15 @@ void note_wait(std::int64_t delay_ns) noexcept {
   const std::uint32_t chance = platform::draw(current_machine()->random);
   const auto weight = parts::weight_of_wait(delay_ns, rate_ns, chance);
   if (weight) block_profile.add(*weight);
+}
+
+void count_lock_wait(std::int64_t delay_ns) noexcept {
+  const auto ns = static_cast<std::uint64_t>(delay_ns);
+  if (const machine* m = current_machine(); m->p != nullptr) {
+    count(m->p->figures.lock_wait_ns, ns);
+  } else {
+    sched.lock_wait_ns.add_relaxed(ns);
+  }
 }
 
 void note_unlock(std::int64_t delay_ns) noexcept {

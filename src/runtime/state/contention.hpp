@@ -47,6 +47,8 @@ SLEY_HIDDEN extern contention_profile mutex_profile;
 
 // The calling goroutine or thread has waited, and goes on. [inside]
 void note_wait(std::int64_t delay_ns) noexcept;
+// The same of a wait for a lock, whether the profiles are on or not: for the figure of all.
+void count_lock_wait(std::int64_t delay_ns) noexcept;
 // It has unlocked what others have waited for; `delay_ns` is the sum of their waits. [inside]
 void note_unlock(std::int64_t delay_ns) noexcept;
 

@@ -34,6 +34,7 @@ struct counters {
   detail::atomic<std::uint64_t> steals;
   detail::atomic<std::uint64_t> parks;
   detail::atomic<std::uint64_t> preemptions;
+  detail::atomic<std::uint64_t> lock_wait_ns;  // goroutines' waits for locks that have ended
 };
 
 // Returns the new value. No read-modify-write is needed, because the holder is the only writer.

@@ -127,7 +127,8 @@ struct sched_state {
   detail::atomic<std::uint64_t> thread_blocks;    // those from threads that slept unannounced
   detail::atomic<std::uint64_t> thread_block_ns;  // from then until their goroutines came back
   detail::atomic<std::uint64_t> preemptions;  // by signal or at the border; processors count others
-  detail::atomic<bool> has_forked;            // this is the child of a fork
+  detail::atomic<std::uint64_t> lock_wait_ns;  // of threads; processors count goroutines' waits
+  detail::atomic<bool> has_forked;             // this is the child of a fork
 
   alignas(line) poller_state poller;
   thread_state threads;
