@@ -13,7 +13,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
-#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
@@ -147,8 +146,10 @@ std::string goroutines_json(std::size_t most_groups) {
       goroutines += one.second.count;
       in_order.push_back(&one);
     }
-    std::ranges::stable_sort(in_order, std::greater(),
-                             [](const auto* g) { return g->second.count; });
+    std::ranges::sort(in_order, [](const auto* a, const auto* b) {
+      if (a->second.count != b->second.count) return a->second.count > b->second.count;
+      return a->first < b->first;
+    });
     json_of_groups json(names);
     json.begin(goroutines, in_order.size());
     in_order.resize(std::min(in_order.size(), most_groups));
