@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -172,6 +173,27 @@ struct thread_block_group {
 // The thread-block profile as values, the longest delay first. Stacks are without the runtime's own
 // frames as far as the program has symbols. Any thread; parks. std::bad_alloc.
 SLEY_API std::vector<thread_block_group> thread_blocks();
+
+// A thread that sleeps without an announcement.
+struct long_thread_block {
+  std::chrono::nanoseconds duration;  // so far, since its processor was taken
+  std::string system_call;            // as thread_block_group::system_call
+  std::vector<std::uintptr_t> stack;  // as thread_block_group::stack
+};
+
+// From now on f is called when a goroutine's thread has slept without an announcement for
+// `threshold`, and sleeps on, as in a std::mutex that is never unlocked: to log one line, for
+// example. It comes up to 10 ms late, or 100 ms in a program that is otherwise idle. Each place is
+// told once: how often it blocks is in the thread-block profile, which this switches on.
+//
+// f is called on a goroutine of its own, by one call at a time, and may park. An exception that
+// leaves it ends the process. It must not call on_thread_block(). Of more than 16 places that wait
+// for f the others are told later, if they still sleep.
+//
+// A second call takes the place of the first, and begins anew; an empty function ends it. When that
+// returns, the old function is not called any more. Any thread; parks while the old function runs.
+// std::bad_alloc; std::invalid_argument: the threshold is not positive, and f not empty.
+SLEY_API void on_thread_block(time_span threshold, std::function<void(const long_thread_block&)> f);
 
 // What comes to the block, mutex or thread-block profile in the next `duration`, in the same
 // format. It does not switch the profile on.

@@ -57,6 +57,10 @@ contentions contentions_so_far(const rt::contention_profile& profile) {
   return result;
 }
 
+contention contention_so_far(const rt::contention_profile& profile, std::uint32_t number) {
+  return event_of(*profile.so_far(), number);
+}
+
 contentions contentions_between(const contentions& before, contentions after) {
   for (std::size_t i = 0; i < before.size(); ++i) {
     after[i].count -= before[i].count;

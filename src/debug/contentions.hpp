@@ -25,6 +25,7 @@ struct contention {
 using contentions = std::vector<contention>;
 
 contentions contentions_so_far(const rt::contention_profile& profile);
+contention contention_so_far(const rt::contention_profile& profile, std::uint32_t number);
 // What has come between two looks at a profile.
 contentions contentions_between(const contentions& before, contentions after);
 

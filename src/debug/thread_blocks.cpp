@@ -5,15 +5,23 @@
 #include "debug/large_stack.hpp"
 #include "debug/profile_message.hpp"
 #include "platform/system_call_names.hpp"
+#include "runtime/entry/long_blocks.hpp"
 #include "runtime/state/thread_block.hpp"
 
 #include <sley/debug.hpp>
+#include <sley/go.hpp>
+#include <sley/mutex.hpp>
+#include <sley/wait_group.hpp>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <functional>
+#include <mutex>
 #include <new>
+#include <set>
+#include <stdexcept>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -109,6 +117,59 @@ std::vector<thread_block_group> thread_blocks() {
     }
   });
   return result;
+}
+
+namespace {
+
+using block_function = std::function<void(const long_thread_block&)>;
+
+long_thread_block told(const rt::long_block& block) {
+  const contention e = contention_so_far(rt::thread_block_profile, block.total);
+  long_thread_block result = {
+      std::chrono::nanoseconds(block.duration_ns), name_of_call(e.call), {}};
+  on_large_stack([&] { result.stack = code_names().without_runtimes_own(e.stack); });
+  return result;
+}
+
+// Calls the function until reports are switched off. Stacks that differ in the runtime's own frames
+// alone are one place.
+void tell(const block_function& f) {
+  std::set<std::pair<std::string, std::vector<std::uintptr_t>>> places;
+  rt::long_block block;
+  while (rt::next_long_block(block)) {
+    const long_thread_block b = told(block);
+    if (places.emplace(b.system_call, b.stack).second) f(b);
+  }
+}
+
+struct block_teller {
+  mutex lock;
+  wait_group running;  // the goroutine that tells, if there is one
+};
+// Never destroyed, because goroutines use it until the process is gone.
+block_teller& the_teller() {
+  static auto* const teller = new block_teller;
+  return *teller;
+}
+
+}  // namespace
+
+void on_thread_block(time_span threshold, block_function f) {
+  const bool is_on = f != nullptr;
+  if (is_on && threshold.count() <= 0) {
+    throw std::invalid_argument("sley::debug::on_thread_block: the threshold must be positive");
+  }
+  block_teller& teller = the_teller();
+  const std::lock_guard guard(teller.lock);
+  rt::report_long_blocks(0);
+  teller.running.wait();
+  if (!is_on) return;
+  set_thread_block_profile(true);
+  rt::report_long_blocks(threshold.count());
+  teller.running.go([f = std::move(f)] {
+    this_goroutine::set_name("sley thread blocks");
+    tell(f);
+  });
 }
 
 }  // namespace sley::debug

@@ -42,6 +42,7 @@ struct stack_event {
 template <std::uint32_t Capacity>
 class stack_totals {
  public:
+  static constexpr std::uint32_t capacity = Capacity;
   // What had a stack that there was no place for, under the number 0; it has neither frames nor a
   // kind.
   static constexpr std::uint32_t lost = 0;

@@ -526,6 +526,11 @@ CALLS(set_block_profile_rate, "debug::set_block_profile_rate(duration rate)") {
   sley::debug::set_block_profile_rate(x.duration());
   sley::debug::set_block_profile_rate(std::chrono::nanoseconds(0));
 }
+CALLS(on_thread_block,
+      "debug::on_thread_block(duration threshold, function<void(const long_thread_block&)> f)") {
+  sley::debug::on_thread_block(x.duration(), [](const sley::debug::long_thread_block&) {});
+  sley::debug::on_thread_block(std::chrono::nanoseconds(0), nullptr);
+}
 CALLS(set_mutex_profile_fraction, "debug::set_mutex_profile_fraction(int fraction)") {
   use(sley::debug::set_mutex_profile_fraction(x.number<int>(1)));
   use(sley::debug::set_mutex_profile_fraction(0));

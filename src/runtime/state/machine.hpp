@@ -43,9 +43,11 @@ struct detached_mark {
 // The goroutine sleeps in the kernel unannounced, and sysmon has taken its processor; see
 // state/thread_block.hpp.
 struct thread_block {
-  std::int64_t begin_ns = 0;   // when the processor was taken; 0: there is no block
-  std::uint32_t total = 0;     // its number in the profile
-  bool is_in_profile = false;  // the profile was on when it began
+  // When the processor was taken; 0: there is no block. Relaxed: the border orders it, and sysmon's
+  // look whether a block goes on may be outdated.
+  detail::atomic<std::int64_t> begin_ns;
+  std::uint32_t total = 0;     // [sysmon, and the ender] its number in the profile
+  bool is_in_profile = false;  // [sysmon, and the ender] the profile was on when it began
 };
 
 // Looks without waiting that found events; see source/poll.cpp. [owner]
@@ -94,7 +96,7 @@ struct alignas(platform::cache_line_bytes) machine {
   machine* next_idle = nullptr;  // [lock: sched.lock]
   machine* next_all = nullptr;   // [const] once it is on the list of all machines
   detached_mark detached;
-  thread_block block;  // [owner, or sysmon with the border closed]
+  thread_block block;  // begun and ended by [owner, or sysmon with the border closed]
   event_luck luck;
   cpu_share share;
   std::uint32_t id = 0;          // [const]

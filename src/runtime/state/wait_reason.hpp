@@ -30,6 +30,7 @@ enum class wait : std::uint8_t {
   set_max_procs,
   snapshot,
   tracing,
+  long_block,
   goexit,
 };
 
@@ -59,6 +60,7 @@ constexpr const char* text_of(wait reason) noexcept {
     case wait::set_max_procs: return "GOMAXPROCS";
     case wait::snapshot: return "taking a snapshot";
     case wait::tracing: return "switching the tracer";
+    case wait::long_block: return "waiting for blocked threads";
     case wait::goexit: return "goexit";
   }
   return "";

@@ -63,6 +63,7 @@ void detached_list::watch() noexcept {
       end_thread_block_in_call(m);
       continue;
     }
+    report_thread_block_if_long(m);
     if (debug_options().async_preempt && !sched.gate.is_halted()) stop_if_it_computes(m);
     m->detached.next = seen;
     seen = m;

@@ -4,6 +4,7 @@
 #include "platform/os.hpp"
 #include "platform/unwind/own_process.hpp"
 #include "runtime/inspect/stack_trace.hpp"
+#include "runtime/queue/ready.hpp"
 #include "runtime/state/sched_state.hpp"
 #include "runtime/state/thread_block.hpp"
 
@@ -27,11 +28,20 @@ std::uint32_t add_to_profile(const machine* m, std::int64_t lost_ns) noexcept {
 }  // namespace
 
 void begin_thread_block(machine* m, std::int64_t rest_from_ns) noexcept {
-  m->block = {.begin_ns = platform::now_ns()};
+  const std::int64_t now_ns = platform::now_ns();
+  m->block.begin_ns.store_relaxed(now_ns);
+  m->block.is_in_profile = thread_block_profile.is_on() && thread_block_profile.so_far() != nullptr;
   sched.thread_blocks.add_relaxed(1);
-  if (!thread_block_profile.is_on() || thread_block_profile.so_far() == nullptr) return;
-  m->block.total = add_to_profile(m, m->block.begin_ns - rest_from_ns);
-  m->block.is_in_profile = true;
+  if (m->block.is_in_profile) m->block.total = add_to_profile(m, now_ns - rest_from_ns);
+}
+
+void report_thread_block_if_long(const machine* m) noexcept {
+  const std::int64_t threshold_ns = long_blocks.threshold_ns();
+  const std::int64_t begin_ns = m->block.begin_ns.load_relaxed();
+  if (threshold_ns == 0 || begin_ns == 0 || !m->block.is_in_profile) return;
+  const std::int64_t duration_ns = platform::now_ns() - begin_ns;
+  if (duration_ns < threshold_ns) return;
+  if (goroutine* g = long_blocks.add({m->block.total, duration_ns})) ready_from_outside(g);
 }
 
 void end_thread_block_in_call(machine* m) noexcept {
