@@ -13,9 +13,11 @@
 
 #include <alloca.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "platform/os.hpp"
+#include "platform/system_call_names.hpp"
 #include "platform/unwind/own_process.hpp"
 
 namespace platform = sley::platform;
@@ -80,6 +82,7 @@ TEST(sleeping_place, is_that_of_the_system_call) {
   while (!platform::is_thread_asleep(id)) std::this_thread::yield();
   platform::sleeping_place at;
   ASSERT_TRUE(platform::where_thread_sleeps(id, at));
+  EXPECT_EQ(at.call, SYS_read);
   EXPECT_LT(at.sp, near_sp);
   EXPECT_LT(near_sp - at.sp, 4096U);
   platform::frame_tables tables;
@@ -102,6 +105,14 @@ TEST(sleeping_place, is_not_that_of_a_thread_that_runs) {
   EXPECT_FALSE(platform::where_thread_sleeps(id, at));
   stops = true;
   runner.join();
+}
+
+TEST(system_call_names, are_known_for_calls_that_sleep_and_empty_for_others) {
+  EXPECT_EQ(platform::name_of_system_call(SYS_read), "read");
+  EXPECT_EQ(platform::name_of_system_call(SYS_futex), "futex");
+  EXPECT_EQ(platform::name_of_system_call(SYS_getpid), "");
+  EXPECT_EQ(platform::name_of_system_call(platform::sleeping_place::no_call), "");
+  EXPECT_EQ(platform::name_of_system_call(INT64_MAX), "");
 }
 
 }  // namespace
