@@ -16,7 +16,7 @@ namespace sley::debug {
 struct contention {
   double count = 0;
   std::uint64_t delay_ns = 0;
-  std::uint64_t lost_ns = 0;          // thread blocks: the part of it without the processor
+  std::uint64_t lost_ns = 0;          // thread blocks: the part of it with the processor
   std::int64_t call = 0;              // thread blocks: see runtime/state/thread_block.hpp
   std::vector<std::uintptr_t> stack;  // return addresses, innermost first
 };

@@ -51,6 +51,7 @@ pre { margin: 0; white-space: pre-wrap; overflow-wrap: anywhere; }
 <nav>
 <a href="pprof/profile?seconds=5">CPU profile, 5 s</a>
 <a href="pprof/trace?seconds=1">trace, 1 s</a>
+<a href="pprof/threadblock?debug=1">blocked threads</a>
 <a href="goroutines">dump</a>
 <a href="profile">groups as text</a>
 <a href="metrics">metrics</a>
@@ -162,6 +163,8 @@ function show_metrics(all) {
   if (switches !== undefined) {
     show_card("switches a second", Math.round(switches).toLocaleString(), switches);
   }
+  const blocked = rate("sley_unannounced_block_seconds_total");
+  if (blocked !== undefined) show_card("threads blocked", blocked.toFixed(2), blocked);
   show_card("threads", one(all, "sley_threads"), one(all, "sley_threads"));
   const memory = one(all, "process_resident_memory_bytes");
   if (memory !== undefined) show_card("memory", bytes(memory), memory);
