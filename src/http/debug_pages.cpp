@@ -9,14 +9,23 @@
 #include <sley/http/error.hpp>
 #include <sley/http/server.hpp>
 
+#include <algorithm>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <stdexcept>
 #include <system_error>
+#include <vector>
 
 namespace sley::debug {
 
 namespace {
+
+std::vector<metric> all_metrics() {
+  std::vector<metric> all = metrics();
+  std::ranges::move(http::metrics(), std::back_inserter(all));
+  return all;
+}
 
 std::string printed(void (*print)(int fd)) {
   const scratch_file scratch;
@@ -62,7 +71,7 @@ void show(http::request& in, http::response& out) {
   } else if (page == "profile") {
     out.send(200, plain, printed(&dump_profile));
   } else if (page == "metrics") {
-    out.send(200, metrics_content_type, metrics_text(metrics()));
+    out.send(200, metrics_content_type, metrics_text(all_metrics()));
   } else if (page == "pprof") {
     out.redirect(301, std::string(in.raw_path()) + '/');
   } else if (profile_page) {

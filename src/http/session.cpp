@@ -200,6 +200,7 @@ void session::refuse(int status) {
   may_lose_answer_ = true;
   builder_.clear();
   response_.begin(false);
+  count_refusal(counts_, status);
   if (write_error_ == std::errc::timed_out) report_cut();
   if (options_.access_log) log(status, sent - std::min(sent, head_bytes), {});
 }

@@ -7,6 +7,7 @@
 #include "http/late_deadline.hpp"
 #include "http/parser.hpp"
 #include "http/request_builder.hpp"
+#include "http/request_meter.hpp"
 
 #include <sley/chan.hpp>
 #include <sley/context.hpp>
@@ -129,6 +130,7 @@ class session final : private body_reader {
   connection& connection_;
   const handler& handler_;
   const server_options& options_;
+  request_counts& counts_ = place_to_count();
 
   input_buffer input_;
   head_scanner scanner_;

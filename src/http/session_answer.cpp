@@ -21,8 +21,7 @@ bool is_shortage(const std::error_code& error) noexcept {
 }  // namespace
 
 void session::answer() {
-  const bool is_timed = bool(options_.access_log);
-  const auto start = is_timed ? std::chrono::steady_clock::now() : time_point();
+  measured_request measured(counts_);
   response_.begin(builder_.get().method() == "HEAD");
   is_reported_ = false;
   begin_trace();
@@ -30,9 +29,8 @@ void session::answer() {
   end_context();
   if (is_timed_out_) end_timed_out_answer();  // the timer has gone
   if (write_error_ == std::errc::timed_out && !is_reported_) report_cut();
-  if (is_timed) {
-    log(response_.status(), response_.sent_bytes(), std::chrono::steady_clock::now() - start);
-  }
+  const std::chrono::nanoseconds took = measured.end(response_.status(), is_handed_over_);
+  if (options_.access_log) log(response_.status(), response_.sent_bytes(), took);
   trace_.reset();
   if (is_cut()) is_broken_ = true;
   if (is_handed_over_) keeps_alive_ = false;

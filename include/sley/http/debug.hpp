@@ -1,4 +1,4 @@
-// <sley/debug.hpp> as pages for a browser.
+// <sley/debug.hpp> as pages for a browser, and the figures of HTTP servers.
 #pragma once
 
 #include <sley/debug.hpp>
@@ -7,6 +7,22 @@
 #include <sley/net.hpp>
 
 #include <string_view>
+#include <vector>
+
+namespace sley::http {
+
+// What all servers of the process have done since its start, for debug::metrics_text:
+//   sley_http_requests_total{code="2xx"}   requests answered, by the first digit of the status;
+//                                          requests that are not understood count as well
+//   sley_http_requests_in_flight           requests being answered now, and open WebSockets
+//   sley_http_request_duration_seconds     a histogram of how long a request took, from the last
+//                                          byte of its head to the end of its answer; not of
+//                                          WebSockets, nor if the request is not understood
+// The names are never freed. Any thread; never parks. std::bad_alloc. From the instrumentation of
+// handlers in Prometheus' client for Go, where each handler must be wrapped.
+SLEY_API std::vector<debug::metric> metrics();
+
+}  // namespace sley::http
 
 namespace sley::debug {
 
@@ -16,7 +32,7 @@ namespace sley::debug {
 //   goroutines   dump_goroutines()
 //   goroutines.json  goroutines_json()
 //   profile      dump_profile()
-//   metrics      metrics_text(metrics())
+//   metrics      metrics_text() of metrics() and http::metrics()
 //   pprof/...    profiles, as Go's net/http/pprof has them, for `go tool pprof`:
 //     (nothing)      a page with links to the others
 //     goroutine      profile(profile_kind::goroutine); with ?debug=1 profile_text(), with ?debug=2
