@@ -57,17 +57,21 @@ class LivePage(unittest.TestCase):
         self.assertIn({"name": "sley"}, [e["args"] for e in events])
         self.assertTrue(any(e["ph"] == "X" for e in events), events)
 
-    def test_page_in_a_browser(self):
-        chromium = shutil.which("chromium")
-        if chromium is None:
-            self.skipTest("no Chromium (Debian's package chromium)")
-        done = subprocess.run(
-            [chromium, "--headless", "--no-sandbox", "--disable-gpu",
+    def browse(self, address):
+        return subprocess.run(
+            ["chromium", "--headless", "--no-sandbox", "--disable-gpu",
              f"--user-data-dir={self.folder.name}/chromium", "--virtual-time-budget=5000",
-             "--dump-dom", self.pages],
+             "--dump-dom", address],
             capture_output=True, text=True, timeout=LIMIT_S, check=False)
+
+    def test_page_in_a_browser(self):
+        if shutil.which("chromium") is None:
+            self.skipTest("no Chromium (Debian's package chromium)")
+        done = self.browse("about:blank")
         if done.returncode != 0:
             self.skipTest("Chromium does not run here: " + done.stderr[-200:])
+        done = self.browse(self.pages)
+        self.assertEqual(done.returncode, 0, done.stderr)
         row = r'<td>7</td><td>chan receive</td><td>known</td><td><code>waits_for_work\('
         self.assertRegex(done.stdout, row)
         self.assertRegex(done.stdout, r'<span class="faint">waiting</span><b>[\d,]+</b>')
