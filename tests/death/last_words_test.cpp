@@ -130,15 +130,24 @@ TEST(last_words, of_an_uncaught_exception_are_not_cut_off) {
   }
 }
 
-// Main returns some time after the throw, in the midst of looking for names.
+namespace {
+
+std::atomic<bool> has_report_begun{false};
+
+struct quick_to_say final : std::exception {
+  const char* what() const noexcept override {
+    has_report_begun = true;
+    return "boom-42";
+  }
+};
+
+}  // namespace
+
+// Main returns some time after the report has begun, in the midst of looking for names.
 CHILD_MAIN(main_returns_later) {
   return run([] {
-    static std::atomic<bool> throws{false};
-    sley::go([] {
-      throws = true;
-      throw std::runtime_error("boom-42");
-    });
-    while (!throws) this_goroutine::yield();
+    sley::go([] { throw quick_to_say(); });
+    while (!has_report_begun) this_goroutine::yield();
     this_goroutine::sleep_for(std::chrono::milliseconds(std::atoi(std::getenv("DELAY_MS"))));
     return 0;
   });
