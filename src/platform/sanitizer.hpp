@@ -73,6 +73,13 @@ inline constexpr bool sanitizer_nests_signals = false;
 inline constexpr bool sanitizer_nests_signals = true;
 #endif
 
+// Do its reports call a stack by the name that it is given?
+#ifdef SLEY_TSAN
+inline constexpr bool sanitizer_names_stacks = true;
+#else
+inline constexpr bool sanitizer_names_stacks = false;
+#endif
+
 // Does a sanitizer replace libc's functions, to check the memory they get, or to learn of the order
 // that a write and a read of the same file make?
 #if defined(SLEY_ASAN) || defined(SLEY_TSAN)
@@ -114,6 +121,13 @@ struct fiber_state {
   unsigned valgrind_id = 0;
 #endif
 };
+
+// The stack that the caller is on has this name from now on, which is copied.
+[[gnu::always_inline]] inline void name_running_stack([[maybe_unused]] const char* name) noexcept {
+#ifdef SLEY_TSAN
+  __tsan_set_fiber_name(__tsan_get_current_fiber(), name);
+#endif
+}
 
 // Memory of ours that may hold the only pointer to something of the user's: the leak checker looks
 // there. Every byte of it must be readable.

@@ -16,6 +16,7 @@
 #include "runtime/state/machine.hpp"
 #include "runtime/state/processor.hpp"
 #include "runtime/state/records.hpp"
+#include "runtime/state/report_name.hpp"
 #include "runtime/state/sched_state.hpp"
 
 #include <cstdint>
@@ -61,6 +62,7 @@ void set_name(std::string_view name) {
   if (extra == nullptr) extra = std::make_unique<rt::goroutine_extra>();
   extra->set_name(name);
   g->extra.store_release(extra.release(), "EX-1");
+  rt::show_in_reports(*g);
 }
 
 void yield() {

@@ -13,6 +13,7 @@
 #include "runtime/state/machine.hpp"
 #include "runtime/state/processor.hpp"
 #include "runtime/state/records.hpp"
+#include "runtime/state/report_name.hpp"
 #include "runtime/state/run_trace.hpp"
 #include "runtime/state/sched_state.hpp"
 
@@ -43,6 +44,7 @@ void retire(machine* m, goroutine* g) noexcept {
 // object of a forced unwind is null, though the ABI has it caught by reference.
 __attribute__((noinline, no_sanitize("null"))) void run_task() {
   goroutine* g = current_machine()->g;
+  show_in_reports(*g);
   current_machine()->border.leave();
   try {
     g->run(g->task);
