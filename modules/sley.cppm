@@ -163,6 +163,7 @@ using sley::debug::set_mutex_profile_fraction;
 using sley::debug::set_thread_block_profile;
 using sley::debug::thread_block_group;
 using sley::debug::thread_blocks;
+using sley::debug::thread_blocks_json;
 }  // namespace sley::debug
 
 export namespace sley::debug::cpu_profile {

@@ -174,6 +174,11 @@ struct thread_block_group {
 // frames as far as the program has symbols. Any thread; parks. std::bad_alloc.
 SLEY_API std::vector<thread_block_group> thread_blocks();
 
+// The same as a text of JSON, with times in nanoseconds and stacks as in goroutines_json():
+//   {"groups":[{"count":3, "delay_ns":61541000, "lost_ns":12785000, "system_call":"read",
+//     "stack":[...]}, ...]}
+SLEY_API std::string thread_blocks_json();
+
 // A thread that sleeps without an announcement.
 struct long_thread_block {
   std::chrono::nanoseconds duration;  // so far, since its processor was taken

@@ -2,6 +2,7 @@
 
 #include "debug/code_names.hpp"
 #include "debug/frame_text.hpp"
+#include "debug/json_objects.hpp"
 #include "debug/large_stack.hpp"
 #include "debug/profile_message.hpp"
 #include "platform/system_call_names.hpp"
@@ -117,6 +118,25 @@ std::vector<thread_block_group> thread_blocks() {
     }
   });
   return result;
+}
+
+std::string thread_blocks_json() {
+  std::string text = "{\"groups\":[";
+  on_large_stack([&] {
+    code_names names;
+    json_objects list(text, names);
+    for (const contention& e :
+         contentions_to_show(contentions_so_far(rt::thread_block_profile), names)) {
+      list.begin();
+      list.add("count", count_of(e));
+      list.add("delay_ns", e.delay_ns);
+      list.add("lost_ns", e.lost_ns);
+      list.add("system_call", name_of_call(e.call));
+      list.add_stack("stack", e.stack);
+      list.end();
+    }
+  });
+  return text + "]}\n";
 }
 
 namespace {

@@ -68,6 +68,8 @@ void show(http::request& in, http::response& out) {
     out.send(200, plain, printed(&dump_goroutines));
   } else if (page == "goroutines.json") {
     out.send(200, "application/json", goroutines_json());
+  } else if (page == "threadblocks.json") {
+    out.send(200, "application/json", thread_blocks_json());
   } else if (page == "profile") {
     out.send(200, plain, printed(&dump_profile));
   } else if (page == "metrics") {

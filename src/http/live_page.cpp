@@ -66,6 +66,10 @@ pre { margin: 0; white-space: pre-wrap; overflow-wrap: anywhere; }
 <h2 id="latency_title" hidden>Latency since the look before</h2>
 <table id="latency" hidden><thead><tr><th>times<th>what<th>half within<th>99 of 100 within</thead>
 <tbody></tbody></table>
+<h2 id="blocks_title" hidden>Calls that have blocked a thread <span class="faint">without an
+announcement</span></h2>
+<table id="blocks" hidden><thead><tr><th>times<th>for<th>with its processor for<th>in<th>function
+</thead><tbody></tbody></table>
 <h2>Goroutines at the same place <span id="counts" class="faint"></span></h2>
 <p><label>Filter: <input id="filter" type="search" placeholder="state, name or function"></label>
 <label><input id="pause" type="checkbox" style="width: auto"> stand still</label></p>
@@ -226,13 +230,33 @@ function show_latency(all) {
   table.hidden = by_id("latency_title").hidden = !body.rows.length;
 }
 
+const most_blocks = 20;
+function show_blocks(all) {
+  const table = by_id("blocks"), body = table.tBodies[0];
+  body.replaceChildren();
+  for (const b of all.slice(0, most_blocks)) {
+    const row = make("tr", undefined, body);
+    make("td", b.count.toLocaleString(), row);
+    make("td", seconds(b.delay_ns / 1e9), row);
+    make("td", seconds(b.lost_ns / 1e9), row);
+    make("td", b.system_call, row);
+    const place = make("td", undefined, row);
+    place.title = b.stack.map(place_of).join("\n");
+    make("code", own_function(b.stack), place);
+  }
+  table.hidden = by_id("blocks_title").hidden = !body.rows.length;
+}
+
 let groups = {goroutines: 0, all_groups: 0, groups: []};
 const open_groups = new Set();
 const place_of = f => f ? f.function + (f.file ? "\n\t" + f.file + ":" + f.line : "") : "";
-// The innermost function that is not the library's.
-const own_function = stack =>
-  (stack.find(f => !/^(?:[\w:<>*& ]+ )?sley::/.test(f.function)) || stack[0] || {function: ""})
-    .function;
+// Neither libc's, whose files have relative names, nor sley's or the C++ library's.
+const is_own = f => f.file && f.file.startsWith("/") &&
+  !/\/include\/(sley|c\+\+)\/|^\/usr\/src\/sley-/.test(f.file);
+const is_of_sley = f => /^(?:[\w:<>*& ]+ )?sley::/.test(f.function);
+// The innermost function of the program's own, or else the innermost one that says most.
+const own_function = stack => (stack.find(is_own) || stack.find(f => !is_of_sley(f)) || stack[0] ||
+  {function: ""}).function;
 const key_of = g => JSON.stringify([g.state, g.name, g.creator, g.stack]);
 
 function show_groups() {
@@ -299,6 +323,7 @@ async function look() {
       show_metrics(read_metrics(await (await get("metrics")).text()));
       groups = await (await get("goroutines.json")).json();
       show_groups();
+      show_blocks((await (await get("threadblocks.json")).json()).groups);
       by_id("trouble").textContent = "";
     } catch (e) {
       by_id("trouble").textContent = "no answer: " + e.message;

@@ -51,6 +51,14 @@ class LivePage(unittest.TestCase):
         self.assertFalse(any("sley::detail::run_task" in f for f in functions), functions)
         self.assertRegex(known["creator"]["file"], "known_program.cpp$")
 
+    def test_thread_blocks_are_json(self):
+        groups = json.loads(self.get("threadblocks.json"))["groups"]
+        [known] = [g for g in groups
+                   if any(f["function"].startswith("blocks_its_thread(") for f in g["stack"])]
+        self.assertEqual((known["count"], known["system_call"]), (1, "read"))
+        self.assertGreaterEqual(known["delay_ns"], 5_000_000)
+        self.assertLessEqual(known["lost_ns"], known["delay_ns"])
+
     def test_trace(self):
         trace = gzip.decompress(self.get("pprof/trace?seconds=1"))
         events = json.loads(trace)["traceEvents"]
@@ -75,6 +83,8 @@ class LivePage(unittest.TestCase):
         row = r'<td>7</td><td>chan receive</td><td>known</td><td><code>waits_for_work\('
         self.assertRegex(done.stdout, row)
         self.assertRegex(done.stdout, r'<span class="faint">waiting</span><b>[\d,]+</b>')
+        row = r'<td>read</td><td title="[^"]+"><code>blocks_its_thread\('
+        self.assertRegex(done.stdout, row)
         self.assertIn('role="status"></span>', done.stdout)
 
 

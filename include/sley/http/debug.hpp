@@ -30,7 +30,8 @@ namespace sley::debug {
 //   (nothing)    a page that looks at the process every two seconds: goroutines by state and place,
 //                queues, latencies, with links to the others. It asks this server alone.
 //   goroutines   dump_goroutines()
-//   goroutines.json  goroutines_json()
+//   goroutines.json    goroutines_json()
+//   threadblocks.json  thread_blocks_json()
 //   profile      dump_profile()
 //   metrics      metrics_text() of metrics() and http::metrics()
 //   pprof/...    profiles, as Go's net/http/pprof has them, for `go tool pprof`:
