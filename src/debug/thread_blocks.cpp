@@ -121,18 +121,18 @@ std::vector<thread_block_group> thread_blocks() {
 }
 
 std::string thread_blocks_json() {
+  const std::vector<thread_block_group> all = thread_blocks();
   std::string text = "{\"groups\":[";
   on_large_stack([&] {
     code_names names;
     json_objects list(text, names);
-    for (const contention& e :
-         contentions_to_show(contentions_so_far(rt::thread_block_profile), names)) {
+    for (const thread_block_group& b : all) {
       list.begin();
-      list.add("count", count_of(e));
-      list.add("delay_ns", e.delay_ns);
-      list.add("lost_ns", e.lost_ns);
-      list.add("system_call", name_of_call(e.call));
-      list.add_stack("stack", e.stack);
+      list.add("count", b.count);
+      list.add("delay_ns", static_cast<std::uint64_t>(b.delay.count()));
+      list.add("lost_ns", static_cast<std::uint64_t>(b.lost.count()));
+      list.add("system_call", b.system_call);
+      list.add_stack("stack", b.stack);
       list.end();
     }
   });
