@@ -2,6 +2,7 @@
 #include "support/child.hpp"
 #include "support/connections.hpp"
 #include "support/harness.hpp"
+#include "support/temporary_file.hpp"
 
 #include <sley/os.hpp>
 
@@ -19,7 +20,6 @@
 #include <vector>
 
 #include <fcntl.h>
-#include <stdlib.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -32,20 +32,8 @@ using sley_test::let_others_run;
 using sley_test::read_error;
 using sley_test::read_to_end;
 using sley_test::rounds;
+using sley_test::temporary_file;
 using namespace std::chrono_literals;
-
-namespace {
-
-// A file that is gone with the last descriptor of it.
-file temporary_file() {
-  char path[] = "/tmp/sley_os_XXXXXX";
-  const int fd = ::mkstemp(path);
-  EXPECT_GE(fd, 0);
-  ::unlink(path);
-  return file(fd);
-}
-
-}  // namespace
 
 // G16.
 GO_TEST(os, a_pipe_carries_bytes_to_its_end) {

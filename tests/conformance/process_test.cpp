@@ -2,6 +2,7 @@
 // run. The rows of Go's tests stand beside the tests.
 #include "support/connections.hpp"
 #include "support/harness.hpp"
+#include "support/temporary_file.hpp"
 
 #include <sley/context.hpp>
 #include <sley/net.hpp>
@@ -141,9 +142,7 @@ GO_TEST(process, has_pipes_that_block) {
 }
 
 GO_TEST(process, has_its_streams_where_they_are_redirected_to) {
-  char path[] = "/tmp/sley_process_XXXXXX";
-  const file f(::mkstemp(path));
-  ::unlink(path);
+  const file f = sley_test::temporary_file();
   command c = shell("cat; echo out; echo err >&2");
   c.input = redirect::null();
   c.output = redirect::to(f);

@@ -4,6 +4,7 @@
 #include "support/connections.hpp"
 #include "support/harness.hpp"
 #include "support/scripted_calls.hpp"
+#include "support/temporary_file.hpp"
 #include "support/use_everything.hpp"
 
 #include <sley/net.hpp>
@@ -119,9 +120,7 @@ GO_TEST(interrupted_calls, of_a_copy_lose_and_repeat_nothing) {
   });
   if (!script.works()) GTEST_SKIP() << "seccomp is refused";
   const std::string text = pattern(50'000);
-  char name[] = "/tmp/sley-fault-XXXXXX";
-  sley::os::file file(::mkstemp(name));
-  ::unlink(name);
+  sley::os::file file = sley_test::temporary_file();
   file.write_at(bytes_of(text), 0);
   const sley_test::tcp_pair first = connect_tcp();
   const sley_test::tcp_pair second = connect_tcp();
