@@ -54,6 +54,10 @@ SLEY_API std::vector<goroutine_info> goroutines();
 // raises no SIGPIPE. From Go's pprof.Lookup("goroutine").WriteTo(w, 2).
 SLEY_API void dump_goroutines(int fd);
 
+// The same text, of these goroutines in their order. Any thread; parks. std::bad_alloc;
+// std::system_error: there is no descriptor for it.
+SLEY_API std::string goroutines_text(std::span<const goroutine_info> all);
+
 // Goroutines that do the same at the same place.
 struct goroutine_group {
   std::size_t count;                  // how many there are
@@ -89,6 +93,43 @@ SLEY_API std::string goroutines_json(std::size_t most_groups = 500);
 // waits for a channel that nothing else refers to any more is not found: that takes a garbage
 // collector.
 SLEY_API std::vector<goroutine_info> leaks();
+
+// A test's goroutines end with it. From the guard's begin, each goroutine that the caller starts
+// belongs to it, and so does each one that such a goroutine starts. The guard's destructor waits
+// until all of them have ended, a second at most, and calls the function if some have not.
+// Goroutines of other tests that run at the same time do not matter.
+//
+//   sley::debug::no_leaks guard([](const std::string& report) { ADD_FAILURE() << report; });
+//
+// <sley/gtest.hpp> has a listener that does so for each test of GoogleTest.
+//
+// The main goroutine of a run() that the caller makes belongs to it, and so does the goroutine of
+// an after_func. What the library starts for the whole process does not: lookups of names, and the
+// delivery of signals. A thread that a member starts is no goroutine, and what that thread starts
+// does not belong to the guard. In a guard's goroutines there may be other guards: each tells of
+// its own, and the outer one of those whose guard has not ended.
+//
+// While there is a guard, starting a goroutine allocates memory.
+class no_leaks {
+ public:
+  // Gets the number of goroutines and their stacks, as goroutines_text() has them.
+  using handler = std::function<void(const std::string& report)>;
+
+  // In a goroutine, or on any thread. The handler must not throw. std::bad_alloc;
+  // std::invalid_argument: the handler is empty.
+  SLEY_API explicit no_leaks(handler on_leaks);
+  // In the goroutine, or on the thread, of its begin: otherwise the process ends. Parks. Without
+  // memory for a look at the goroutines std::terminate is called.
+  SLEY_API ~no_leaks();
+  no_leaks(const no_leaks&) = delete;
+  no_leaks& operator=(const no_leaks&) = delete;
+
+ private:
+  handler on_leaks_;
+  std::uintptr_t caller_;
+  std::uint64_t outer_;
+  std::uint64_t family_;
+};
 
 // What a profile is of.
 enum class profile_kind : std::uint8_t {

@@ -1,6 +1,7 @@
 // What snapshots show, as values and as text.
 #include "debug/code_names.hpp"
 #include "debug/goroutine_groups.hpp"
+#include "debug/goroutine_info.hpp"
 #include "debug/large_stack.hpp"
 #include "io/file.hpp"
 #include "io/put.hpp"
@@ -8,11 +9,17 @@
 #include "runtime/state/wait_reason.hpp"
 
 #include <sley/debug.hpp>
-#include <sley/runtime.hpp>
+#include <sley/os.hpp>
+
+#include <sys/mman.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstddef>
 #include <functional>
 #include <map>
+#include <span>
+#include <system_error>
 #include <string_view>
 #include <tuple>
 #include <utility>
@@ -33,6 +40,44 @@ void print_announced(F f) {
   });
 }
 
+bool waits_for_ever(const rt::goroutine_view& g) {
+  if (!g.is_waiting || g.id == rt::main_goroutine_id) return false;
+  return g.reason == rt::wait::chan_receive_nil || g.reason == rt::wait::chan_send_nil ||
+         g.reason == rt::wait::select_no_cases;
+}
+
+// What f prints to a descriptor.
+template <class F>
+std::string printed(F f) {
+  const int fd = ::memfd_create("sley debug", MFD_CLOEXEC);
+  if (fd < 0) throw std::system_error(errno, std::system_category(), "sley: memfd_create");
+  const os::file file(fd);
+  f(fd);
+  std::string text(file.size(), '\0');
+  const auto bytes = std::as_writable_bytes(std::span(text));
+  for (std::size_t have = 0; have < bytes.size();) {  // ends: the file has this many bytes
+    have += file.read_at(bytes.subspan(have), have);
+  }
+  return text;
+}
+
+rt::goroutine_view view_of(const goroutine_info& g) noexcept {
+  rt::goroutine_view view;
+  view.id = g.id;
+  view.name_size = static_cast<std::uint8_t>(std::min(g.name.size(), sizeof view.name_bytes));
+  std::copy_n(g.name.data(), view.name_size, view.name_bytes);
+  view.state = g.state;
+  view.minutes = static_cast<std::uint32_t>(g.waiting.count());
+  view.object = {reinterpret_cast<const void*>(g.waits_for), g.held_by};
+  view.is_locked = g.is_locked_to_thread;
+  view.has_thread = g.state == "running" || g.state == "syscall";
+  view.created_by = g.created_by;
+  view.created_at = g.created_at;
+  return view;
+}
+
+}  // namespace
+
 goroutine_info info_of(const rt::snapshot::entry& e) {
   const rt::goroutine_view& g = e.goroutine;
   return {g.id,
@@ -46,19 +91,6 @@ goroutine_info info_of(const rt::snapshot::entry& e) {
           g.created_at,
           {e.frames().begin(), e.frames().end()}};
 }
-
-template <class Visit>
-void for_each(const rt::snapshot& all, const Visit& visit) {
-  for (const auto* e = all.first(); e != nullptr; e = all.after(e)) visit(*e);
-}
-
-bool waits_for_ever(const rt::goroutine_view& g) {
-  if (!g.is_waiting || g.id == rt::main_goroutine_id) return false;
-  return g.reason == rt::wait::chan_receive_nil || g.reason == rt::wait::chan_send_nil ||
-         g.reason == rt::wait::select_no_cases;
-}
-
-}  // namespace
 
 std::vector<goroutine_info> goroutines() {
   const rt::snapshot all;
@@ -85,6 +117,17 @@ void dump_goroutines(int fd) {
     rt::goroutine_printer out(fd, true);
     for (const auto* e : in_order) out.print(e->goroutine, e->frames());
   });
+}
+
+std::string goroutines_text(std::span<const goroutine_info> all) {
+  std::string text;
+  on_large_stack([&] {
+    text = printed([&](int fd) {
+      rt::goroutine_printer out(fd, true);
+      for (const goroutine_info& g : all) out.print(view_of(g), g.stack);
+    });
+  });
+  return text;
 }
 
 namespace {

@@ -13,6 +13,7 @@
 #include "io/perform.hpp"
 #include "io/resolve.hpp"
 #include "io/socket.hpp"
+#include "runtime/state/family.hpp"
 
 #include <netdb.h>
 #include <sys/socket.h>
@@ -117,6 +118,7 @@ void work() {
 // Requires the lock. Without memory for another worker one of those at work asks later; if there is
 // none, the caller is told.
 void start_workers(open_questions& all) {
+  const rt::outside_of_families guard;
   for (std::size_t wanted = all.queue.size(); wanted > 0 && all.workers < all.limit; --wanted) {
     try {
       go(&work);

@@ -13,6 +13,7 @@
 #include "io/perform.hpp"
 #include "parts/pending_bits.hpp"
 #include "platform/signals.hpp"
+#include "runtime/state/family.hpp"
 
 #include <sys/eventfd.h>
 #include <sys/uio.h>
@@ -103,6 +104,7 @@ void relay::open() {
 // Requires the lock.
 void relay::ensure_running() {
   if (is_running) return;
+  const rt::outside_of_families guard;
   go(go_options{.name = "signals"}, [this] { run(); });
   is_running = true;
 }

@@ -10,6 +10,7 @@
 #include "runtime/entry/enter.hpp"
 #include "runtime/source/timer_hold.hpp"
 #include "runtime/source/timers.hpp"
+#include "runtime/state/family.hpp"
 #include "runtime/state/records.hpp"
 #include "sync/chan_core.hpp"
 #include "sync/start_from_timer.hpp"
@@ -96,7 +97,10 @@ struct alignas(std::max_align_t) function_timer : rt::timer {
     return t;
   }
 
-  void call() { type.call(callable()); }
+  void call() {
+    join_family();
+    type.call(callable());
+  }
 
   void release() noexcept {
     if (!references.drop()) return;
@@ -111,7 +115,17 @@ struct alignas(std::max_align_t) function_timer : rt::timer {
   explicit function_timer(const timer_call& t) noexcept : type(t) {}
   void* callable() noexcept { return this + 1; }
 
+  // The goroutine of the call descends from the one that has made the timer.
+  void join_family() const noexcept {
+    if (family == 0) return;
+    try {
+      rt::set_family_of_caller(family);
+    } catch (const std::bad_alloc&) {  // the goroutine is missed by a test
+    }
+  }
+
   const timer_call& type;
+  const std::uint64_t family = rt::family_of_caller();
 };
 
 namespace {

@@ -12,13 +12,16 @@
 #include "runtime/run/exit.hpp"
 #include "runtime/run/pause.hpp"
 #include "runtime/run/turn.hpp"
+#include "runtime/state/family.hpp"
 #include "runtime/state/processor.hpp"
 #include "runtime/state/records.hpp"
 #include "runtime/state/sched_state.hpp"
 
 #include <cxxabi.h>
 
+#include <cstdint>
 #include <exception>
+#include <memory>
 #include <new>
 #include <utility>
 
@@ -92,12 +95,17 @@ __attribute__((noinline, no_sanitize("null"))) bool run_main_task(goroutine* g,
 
 void run_here(const detail::task_type& type, void* callable) {
   platform::use_alternate_signal_stack();
+  const std::uint64_t family = family_of_caller();
+  std::unique_ptr<goroutine_extra> extra;
+  if (family != 0) extra = std::make_unique<goroutine_extra>();
   machine* m = enter();
   goroutine* g = take_record(m);
   if (g == nullptr) {
     leave(m);
     throw std::bad_alloc();
   }
+  if (extra != nullptr) extra->family = family;
+  g->extra.store_relaxed(extra.release());  // before the goroutine can be seen
   g->id = main_goroutine_id;
   begin_main(m, g);
   leave(m);

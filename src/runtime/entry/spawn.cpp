@@ -7,6 +7,7 @@
 #include "runtime/state/records.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <cstring>
 #include <memory>
 #include <new>
@@ -29,6 +30,17 @@ std::unique_ptr<rt::goroutine_extra> extra_of(const go_options* options) {
   return extra;
 }
 
+// So that the goroutine which is started is of the caller's family. Outside for a moment, because
+// malloc takes locks of libc.
+[[gnu::noinline]] rt::machine* inherit_family(rt::machine* m,
+                                              std::unique_ptr<rt::goroutine_extra>& extra) {
+  const std::uint64_t family = m->g->own_family();
+  rt::leave(m);
+  if (extra == nullptr) extra = std::make_unique<rt::goroutine_extra>();
+  extra->family = family;
+  return rt::enter();
+}
+
 void fill(rt::goroutine* g, const detail::task_type& type, void* callable) noexcept {
   g->run = type.run;
   if (type.relocate != nullptr) {
@@ -43,6 +55,7 @@ void fill(rt::goroutine* g, const detail::task_type& type, void* callable) noexc
 void detail::spawn(const task_type& type, void* callable, const go_options* options) {
   std::unique_ptr<rt::goroutine_extra> extra = extra_of(options);
   rt::machine* m = rt::enter();
+  if (__builtin_expect(m->g->own_family() != 0, 0)) m = inherit_family(m, extra);
   rt::goroutine* g = rt::take_record(m);
   if (g == nullptr) {
     rt::leave(m);

@@ -58,10 +58,7 @@ std::string_view name() noexcept {
 
 void set_name(std::string_view name) {
   rt::goroutine* g = self_or_throw("sley::this_goroutine::set_name: not on a goroutine");
-  std::unique_ptr<rt::goroutine_extra> extra(rt::hide_extra(g));
-  if (extra == nullptr) extra = std::make_unique<rt::goroutine_extra>();
-  extra->set_name(name);
-  g->extra.store_release(extra.release(), "EX-1");
+  rt::change_extra(g, [name](rt::goroutine_extra& extra) { extra.set_name(name); });
   rt::show_in_reports(*g);
 }
 
@@ -130,6 +127,7 @@ void start_main(const main_task& task) {
   rt::goroutine* g = rt::take_record(m);
   if (g != nullptr) {
     extra->stack_bytes = rt::sched.main.stack_bytes;
+    extra->family = m->g->own_family();
     g->extra.store_relaxed(extra.release());  // before the goroutine can be seen
     ::new (g->task) main_task(task);
     g->run = &run_task<main_task>;

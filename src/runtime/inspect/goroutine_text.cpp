@@ -112,6 +112,7 @@ waited_object object_of(const goroutine& g) noexcept {
 
 goroutine_view::goroutine_view(const goroutine& g, const machine* thread) noexcept
     : id(peek(g.id)),
+      family(g.family()),
       created_by(peek(g.created_by)),
       created_at(reinterpret_cast<std::uintptr_t>(peek(g.created_at))),
       state(state_of(g, thread)),

@@ -42,6 +42,7 @@ struct goroutine_view {
   std::string_view name() const noexcept { return {name_bytes, name_size}; }
 
   std::uint64_t id = 0;
+  std::uint64_t family = 0;      // see state/family.hpp
   std::uint64_t created_by = 0;  // a goroutine's id, or 0
   std::uintptr_t created_at = 0;
   std::string_view state;     // text that is never freed

@@ -43,6 +43,7 @@ struct goroutine_extra {
   char name_bytes[max_name] = {};
   std::uint8_t name_size = 0;
   std::size_t stack_bytes = 0;  // 0: the default
+  std::uint64_t family = 0;     // see state/family.hpp; 0: none
   local_values* locals = nullptr;
   void (*destroy_locals)(local_values*) noexcept = nullptr;
   bool exit_arrived = false;        // exit(): the stack has been unwound
@@ -92,9 +93,18 @@ struct alignas(platform::cache_line_bytes) goroutine {
     const goroutine_extra* e = extra.load_relaxed();
     return e == nullptr ? 0 : e->stack_bytes;
   }
+  // What it passes on to the goroutines that it starts, see state/family.hpp.
+  std::uint64_t own_family() const noexcept {
+    const goroutine_extra* e = extra.load_relaxed();
+    return e == nullptr ? 0 : e->family;
+  }
   std::string_view name() const noexcept {
     const goroutine_extra* e = extra.load_acquire("EX-1");
     return e == nullptr ? std::string_view() : e->name();
+  }
+  std::uint64_t family() const noexcept {
+    const goroutine_extra* e = extra.load_acquire("EX-1");
+    return e == nullptr ? 0 : e->family;
   }
 };
 

@@ -6,7 +6,7 @@
 //   operation                            allowed callers
 //   hold_batch, held_extra               sysmon
 //   wait_while_held                      the machine that will run the goroutine, or its own thread
-//   extra_of, hide_extra                 the goroutine's own thread, outside
+//   extra_of, hide_extra, change_extra   the goroutine's own thread, outside
 //
 //   TR-1  A goroutine does not run while sysmon holds it in a wait.
 //           S holds:  1 needs |= held               2 read status
@@ -36,6 +36,7 @@
 #include "runtime/state/goroutine.hpp"
 
 #include <cstddef>
+#include <memory>
 
 namespace sley::rt {
 
@@ -62,6 +63,16 @@ inline goroutine_extra* hide_extra(goroutine* g) noexcept {
   detail::light_barrier("EX-1");
   wait_while_held(g);
   return extra;
+}
+
+// Calls change(extra) for the goroutine's extra, which is made if it has none. Meanwhile sysmon
+// does not look at it. May throw std::bad_alloc.
+template <class Change>
+void change_extra(goroutine* g, const Change& change) {
+  std::unique_ptr<goroutine_extra> extra(hide_extra(g));
+  if (extra == nullptr) extra = std::make_unique<goroutine_extra>();
+  change(*extra);
+  g->extra.store_release(extra.release(), "EX-1");
 }
 
 // Goroutines that sysmon wants to look at. They are held together, because a barrier is dear.
