@@ -20,6 +20,21 @@ install(FILES "${CMAKE_CURRENT_BINARY_DIR}/include/sley/detail/parts.hpp"
 set(module_dir "${CMAKE_INSTALL_DATADIR}/sley")
 install(FILES modules/sley.cppm DESTINATION "${module_dir}")
 
+# The scripts for gdb. In the prefix of distributions, gdb loads them together with libsley.so, by a
+# file with the library's path in a folder that gdb trusts. In other prefixes there is no such file:
+# gdb would not trust it, and say so in every session.
+install(FILES tools/debuggers/sley_goroutines.py tools/debuggers/sley_gdb.py
+  DESTINATION "${CMAKE_INSTALL_DATADIR}/sley")
+if(SLEY_BUILD_SHARED)
+  configure_file(cmake/gdb_auto_load.py.in
+    "${CMAKE_CURRENT_BINARY_DIR}/gdb/libsley.so.${PROJECT_VERSION}-gdb.py" @ONLY)
+  install(CODE "
+    if(CMAKE_INSTALL_PREFIX STREQUAL \"/usr\")
+      file(INSTALL \"${CMAKE_CURRENT_BINARY_DIR}/gdb/libsley.so.${PROJECT_VERSION}-gdb.py\"
+        DESTINATION \"/usr/${CMAKE_INSTALL_DATADIR}/gdb/auto-load/usr/${CMAKE_INSTALL_LIBDIR}\")
+    endif()")
+endif()
+
 # sley_install(export targets...)   those of the targets that are built
 function(sley_install export)
   set(installed "")

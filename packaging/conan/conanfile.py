@@ -14,7 +14,8 @@ from conan.tools.cmake import CMake, CMakeDeps, CMakeToolchain, cmake_layout
 from conan.tools.files import copy, load, rmdir
 
 TREE = os.path.join("..", "..")  # from the folder of this file
-PARTS = ["CMakeLists.txt", "LICENSE", "cmake/*", "include/*", "src/*"]
+PARTS = ["CMakeLists.txt", "LICENSE", "cmake/*", "include/*", "modules/*", "src/*",
+         "tools/debuggers/*"]
 
 
 class SleyConan(ConanFile):

@@ -12,8 +12,6 @@
 
 namespace sley::rt {
 
-constinit parts::registry<slab, &slab::next> slabs;
-
 namespace {
 
 parts::permanent_memory memory;
