@@ -138,6 +138,7 @@ enum class profile_kind : std::uint8_t {
   block,          // where goroutines have waited for others; see set_block_profile_rate
   mutex,          // where holders of locks have kept others waiting; set_mutex_profile_fraction
   thread_block,   // where goroutines have put threads to sleep; see set_thread_block_profile
+  wall,           // where goroutines spend their time; it is taken by delta_profile() alone
 };
 
 // The profile in pprof's format, a message of profile.proto, with the names of functions inside.
@@ -146,8 +147,8 @@ enum class profile_kind : std::uint8_t {
 // with the values that goroutine_info has.
 //
 // Any thread; parks. As goroutines(), if it is of them; looking up the names takes 0.1 s at first,
-// and more in a large program. std::bad_alloc; std::invalid_argument: there is no such kind. From
-// Go's pprof.Lookup(name).WriteTo(w, 0).
+// and more in a large program. std::bad_alloc; std::invalid_argument: there is no such kind, or it
+// is `wall`. From Go's pprof.Lookup(name).WriteTo(w, 0).
 SLEY_API std::string profile(profile_kind kind);
 
 // The same as text to read, in the layout of Go's. From Go's pprof.Lookup(name).WriteTo(w, 1).
@@ -241,12 +242,24 @@ struct long_thread_block {
 // std::bad_alloc; std::invalid_argument: the threshold is not positive, and f not empty.
 SLEY_API void on_thread_block(time_span threshold, std::function<void(const long_thread_block&)> f);
 
-// What comes to the block, mutex or thread-block profile in the next `duration`, in the same
-// format. It does not switch the profile on.
+// What comes to a profile in the next `duration`, in the same format: how many more goroutines or
+// threads there are at its end (the number may be below zero), or which waits and blocks have ended
+// meanwhile. It does not switch a profile on.
+//
+// The wall-clock profile is of that time alone: where goroutines spend it, whether they compute or
+// wait, as the label `state` says. Some 100 times in a second 32 goroutines are chosen by chance
+// and looked at; a smaller program has all of its goroutines in every look. `samples` is the number
+// of looks, and `wall` the time that they stand for: ten goroutines that wait for a second are
+// 10 s. The program goes on meanwhile. A goroutine that waits is held for some microseconds, one
+// that computes gets a signal, and the scheduler's watching thread takes some 1 % of a CPU. A
+// goroutine that sleeps in a system call is not disturbed, as in goroutines(). Stacks that can't be
+// read are under `unreadable_stack`. A goroutine that has not begun is where it was started, under
+// `not_begun`. With glibc before 2.35 there are no stacks. 4096 stacks fit, of all such profiles
+// that a process has taken; several may be taken at a time.
 //
 // Parks for the duration, at most until the context ends: the error is ctx.error() then, which the
-// first form throws as std::system_error. std::invalid_argument for another kind. Otherwise as
-// profile(). From `?seconds=` of Go's net/http/pprof.
+// first form throws as std::system_error. Otherwise as profile(). From `?seconds=` of Go's
+// net/http/pprof; `wall` is from fgprof, which stops the program for each look.
 SLEY_API std::string delta_profile(profile_kind kind, time_span duration, const context& ctx = {});
 SLEY_API std::string delta_profile(profile_kind kind, time_span duration, const context& ctx,
                                    std::error_code& error);

@@ -18,6 +18,8 @@ namespace sley::debug {
 
 // Stands in profiles for stacks that there was no place for.
 SLEY_API void lost_waits() { asm volatile(""); }
+// Stands in profiles for stacks that could not be read.
+SLEY_API void unreadable_stack() { asm volatile(""); }
 
 namespace {
 
@@ -43,8 +45,6 @@ contention event_of(totals& all, std::uint32_t number) {
   }
   return e;
 }
-
-std::uint64_t whole(double count) { return static_cast<std::uint64_t>(std::llround(count)); }
 
 }  // namespace
 
@@ -88,6 +88,15 @@ contentions contentions_to_show(const contentions& events, code_names& names) {
   return result;
 }
 
+std::uint64_t count_of(const contention& e) {
+  return static_cast<std::uint64_t>(std::llround(e.count));
+}
+
+std::vector<std::uintptr_t> stack_to_show(const contention& e) {
+  if (!e.stack.empty()) return e.stack;
+  return {reinterpret_cast<std::uintptr_t>(&unreadable_stack) + 1};
+}
+
 std::string contention_message(const contentions& events,
                                std::optional<std::chrono::nanoseconds> duration) {
   std::string result;
@@ -97,7 +106,7 @@ std::string contention_message(const contentions& events,
     if (duration) message.set_duration(*duration);
     code_names names;
     for (const contention& e : contentions_to_show(events, names)) {
-      message.add_sample(e.stack, std::array{whole(e.count), e.delay_ns}, {});
+      message.add_sample(e.stack, std::array{count_of(e), e.delay_ns}, {});
     }
     result = message.complete();
   });
@@ -110,7 +119,7 @@ std::string contention_text(const contentions& events, const std::string& first_
   on_large_stack([&] {
     code_names names;
     for (const contention& e : contentions_to_show(events, names)) {
-      text += std::to_string(e.delay_ns) + ' ' + std::to_string(whole(e.count));
+      text += std::to_string(e.delay_ns) + ' ' + std::to_string(count_of(e));
       append_stack(text, e.stack);
       append_functions(text, e.stack, names);
     }

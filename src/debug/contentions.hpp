@@ -31,6 +31,10 @@ contentions contentions_between(const contentions& before, contentions after);
 
 // Without the runtime's own frames, the longest delay first. For a large stack.
 contentions contentions_to_show(const contentions& events, code_names& names);
+// A whole number, as readers want it.
+std::uint64_t count_of(const contention& e);
+// Its stack, or a function whose name says that it could not be read.
+std::vector<std::uintptr_t> stack_to_show(const contention& e);
 
 // The block or the mutex profile, in pprof's format, and as text in the layout of Go's.
 std::string contention_message(const contentions& events,

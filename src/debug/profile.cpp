@@ -6,7 +6,9 @@
 #include "debug/large_stack.hpp"
 #include "debug/profile_message.hpp"
 #include "debug/thread_blocks.hpp"
+#include "debug/wall_profile.hpp"
 #include "runtime/state/thread_block.hpp"
+#include "runtime/state/wall_profile.hpp"
 
 #include <sley/debug.hpp>
 #include <sley/detail/escape.hpp>
@@ -16,10 +18,13 @@
 #include <array>
 #include <chrono>
 #include <limits>
+#include <map>
 #include <new>
 #include <optional>
 #include <stdexcept>
 #include <string_view>
+#include <tuple>
+#include <utility>
 
 namespace sley::debug {
 
@@ -35,33 +40,61 @@ std::string_view name_of(profile_kind kind) {
     case profile_kind::block: return "contention";
     case profile_kind::mutex: return "mutex";
     case profile_kind::thread_block: return "threadblock";
+    case profile_kind::wall: return "wall";
   }
   throw std::invalid_argument("sley::debug::profile: no such kind of profile");
 }
 
 std::vector<named_group> groups_of(profile_kind kind) {
   if (kind == profile_kind::goroutine) return goroutines_by_name();
-  return {{"", {runtime::read_stats().threads, "", {}}}};
+  if (kind == profile_kind::thread_create) return {{"", {runtime::read_stats().threads, "", {}}}};
+  throw std::invalid_argument("sley::debug::profile: no such kind of profile");
+}
+
+// What `after` has more than `before`. A number below zero is in the form that pprof's message has.
+std::vector<named_group> groups_between(const std::vector<named_group>& before,
+                                        const std::vector<named_group>& after) {
+  std::map<std::tuple<std::string, std::string, std::vector<std::uintptr_t>>, std::size_t> counts;
+  for (const auto& [name, g] : after) counts[{name, g.state, g.stack}] += g.count;
+  for (const auto& [name, g] : before) counts[{name, g.state, g.stack}] -= g.count;
+  std::vector<named_group> result;
+  for (const auto& [key, count] : counts) {
+    const auto& [name, state, stack] = key;
+    if (count != 0) result.push_back({name, {count, state, stack}});
+  }
+  return result;
 }
 
 // Null if it is a profile of something else.
 rt::contention_profile* contention_profile_of(profile_kind kind) {
-  if (kind == profile_kind::block) return &rt::block_profile;
-  if (kind == profile_kind::mutex) return &rt::mutex_profile;
-  return kind == profile_kind::thread_block ? &rt::thread_block_profile : nullptr;
+  switch (kind) {
+    case profile_kind::block: return &rt::block_profile;
+    case profile_kind::mutex: return &rt::mutex_profile;
+    case profile_kind::thread_block: return &rt::thread_block_profile;
+    case profile_kind::wall: return &rt::wall_profile;
+    default: return nullptr;
+  }
+}
+
+void expect_no_time(profile_kind kind) {
+  if (kind != profile_kind::wall) return;
+  throw std::invalid_argument("sley::debug::profile: delta_profile() takes a wall-clock profile");
 }
 
 std::string message_of_waits(profile_kind kind, const contentions& events,
                              std::optional<std::chrono::nanoseconds> duration) {
+  if (kind == profile_kind::wall) return wall_message(events, *duration);
   return kind == profile_kind::thread_block ? thread_block_message(events, duration)
                                             : contention_message(events, duration);
 }
 
 // ---- as pprof's message ----
 
-std::string message_of(std::string_view name, const std::vector<named_group>& groups) {
+std::string message_of(std::string_view name, const std::vector<named_group>& groups,
+                       std::optional<std::chrono::nanoseconds> duration) {
   const profile_unit unit = {name, "count"};
   profile_message message({unit}, unit, 1);
+  if (duration) message.set_duration(*duration);
   for (const named_group& g : groups) {
     const std::array<std::uint64_t, 1> values = {g.group.count};
     message.add_sample(g.group.stack, values, {{"state", g.group.state}, {"name", g.name}});
@@ -111,14 +144,36 @@ std::string first_lines_of(profile_kind kind) {
   return lines;
 }
 
-// Of the groups that there are now.
-std::string made_by(std::string (*form)(std::string_view, const std::vector<named_group>&),
-                    profile_kind kind) {
-  const std::string_view name = name_of(kind);
-  const std::vector<named_group> groups = groups_of(kind);
+std::string count_message(profile_kind kind, const std::vector<named_group>& groups,
+                          std::optional<std::chrono::nanoseconds> duration) {
   std::string result;
-  on_large_stack([&] { result = form(name, groups); });
+  on_large_stack([&] { result = message_of(name_of(kind), groups, duration); });
   return result;
+}
+
+// ---- what comes in some time ----
+
+// What there is of the kind at a moment, or has been so far.
+struct look {
+  explicit look(profile_kind kind) {
+    if (const rt::contention_profile* p = contention_profile_of(kind)) {
+      events = contentions_so_far(*p);
+    } else {
+      groups = groups_of(kind);
+    }
+  }
+
+  contentions events;
+  std::vector<named_group> groups;
+};
+
+std::string message_between(profile_kind kind, const look& before, look after,
+                            std::chrono::nanoseconds duration) {
+  if (contention_profile_of(kind) == nullptr) {
+    return count_message(kind, groups_between(before.groups, after.groups), duration);
+  }
+  return message_of_waits(kind, contentions_between(before.events, std::move(after.events)),
+                          duration);
 }
 
 }  // namespace
@@ -126,33 +181,38 @@ std::string made_by(std::string (*form)(std::string_view, const std::vector<name
 // ---- the interface ----
 
 std::string profile(profile_kind kind) {
+  expect_no_time(kind);
   if (const rt::contention_profile* p = contention_profile_of(kind)) {
     return message_of_waits(kind, contentions_so_far(*p), std::nullopt);
   }
-  return made_by(&message_of, kind);
+  return count_message(kind, groups_of(kind), std::nullopt);
 }
 
 std::string profile_text(profile_kind kind) {
+  expect_no_time(kind);
   if (const rt::contention_profile* p = contention_profile_of(kind)) {
     const contentions events = contentions_so_far(*p);
     return kind == profile_kind::thread_block ? thread_block_text(events)
                                               : contention_text(events, first_lines_of(kind));
   }
-  return made_by(&text_of, kind);
+  const std::string_view name = name_of(kind);
+  const std::vector<named_group> groups = groups_of(kind);
+  std::string text;
+  on_large_stack([&] { text = text_of(name, groups); });
+  return text;
 }
 
 std::string delta_profile(profile_kind kind, time_span duration, const context& ctx,
                           std::error_code& error) {
-  const rt::contention_profile* p = contention_profile_of(kind);
-  if (p == nullptr) {
-    throw std::invalid_argument("sley::debug::delta_profile: it is for waits alone");
-  }
+  std::optional<wall_profiling> on;
+  if (kind == profile_kind::wall) on.emplace();
   const auto begin = std::chrono::steady_clock::now();
-  const contentions before = contentions_so_far(*p);
+  const look before(kind);
   this_goroutine::sleep_for(duration, ctx, error);
   if (error) return {};
-  const contentions since = contentions_between(before, contentions_so_far(*p));
-  return message_of_waits(kind, since, std::chrono::steady_clock::now() - begin);
+  look after(kind);
+  on.reset();
+  return message_between(kind, before, std::move(after), std::chrono::steady_clock::now() - begin);
 }
 
 std::string delta_profile(profile_kind kind, time_span duration, const context& ctx) {

@@ -16,7 +16,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <cstdint>
 #include <functional>
 #include <mutex>
@@ -29,9 +28,6 @@
 
 namespace sley::debug {
 
-// Stands in profiles for stacks that could not be read.
-SLEY_API void unreadable_stack() { asm volatile(""); }
-
 namespace {
 
 std::string name_of_call(std::int64_t call) {
@@ -39,15 +35,6 @@ std::string name_of_call(std::int64_t call) {
   if (call == rt::no_call) return "none";
   const std::string_view name = platform::name_of_system_call(call);
   return name.empty() ? std::to_string(call) : std::string(name);
-}
-
-std::vector<std::uintptr_t> stack_to_show(const contention& e) {
-  if (!e.stack.empty()) return e.stack;
-  return {reinterpret_cast<std::uintptr_t>(&unreadable_stack) + 1};
-}
-
-std::uint64_t count_of(const contention& e) {
-  return static_cast<std::uint64_t>(std::llround(e.count));
 }
 
 // "12.345 ms"

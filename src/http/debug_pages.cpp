@@ -57,7 +57,9 @@ void show(http::request& in, http::response& out) {
   }
   out.headers().set("Cache-Control", "no-store");
   // Go's profile of goroutines one by one is a dump.
-  const bool is_dump = profile_page == "goroutine" && in.query_parameters().get("debug") == "2";
+  const http::parameters& query = in.query_parameters();
+  const bool is_dump =
+      profile_page == "goroutine" && query.get("debug") == "2" && !query.contains("seconds");
   if (page.empty()) {
     // The page takes nothing from elsewhere.
     out.headers().set("Content-Security-Policy",

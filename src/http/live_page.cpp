@@ -50,6 +50,7 @@ pre { margin: 0; white-space: pre-wrap; overflow-wrap: anywhere; }
 <span id="trouble" role="status"></span>
 <nav>
 <a href="pprof/profile?seconds=5">CPU profile, 5 s</a>
+<a href="pprof/wall?seconds=5">wall-clock profile, 5 s</a>
 <a href="pprof/trace?seconds=1">trace, 1 s</a>
 <a href="pprof/threadblock?debug=1">blocked threads</a>
 <a href="goroutines">dump</a>

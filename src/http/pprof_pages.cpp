@@ -35,6 +35,8 @@ constexpr std::string_view index_page = R"(<!doctype html>
 <a href="goroutine?debug=1">taken together</a>, <a href="goroutine?debug=2">one by one</a>
 <li><a href="profile">profile</a>: where the CPU time goes, for 30 seconds from now on;
 <a href="profile?seconds=5">for 5</a>
+<li><a href="wall">wall</a>: where goroutines spend their time, whether they compute or wait, for 30
+seconds from now on; <a href="wall?seconds=5">for 5</a>
 <li><a href="block">block</a>: where goroutines have waited for others, if the program has
 switched it on by <code>debug::set_block_profile_rate</code>; <a href="block?debug=1">as text</a>,
 <a href="block?seconds=5">for 5 seconds</a> from now on
@@ -81,28 +83,30 @@ void send_file(http::response& out, std::string_view name, std::string message) 
   out.send(200, "application/octet-stream", packed(std::move(message)));
 }
 
-void show_kind(http::request& in, http::response& out, std::string_view name, profile_kind kind) {
-  if (number_in(in, "debug", 0) != 0) {
-    out.send(200, plain, profile_text(kind));
-  } else {
-    send_file(out, name, profile(kind));
-  }
-}
-
 unsigned seconds_in(const http::request& in, unsigned otherwise, unsigned most = 24 * 3600) {
   const unsigned seconds = number_in(in, "seconds", otherwise);
   if (seconds == 0 || seconds > most) throw http::status_error(400);
   return seconds;
 }
 
-// With `seconds`, what comes in that time. That has no text, as in Go.
-void show_waits(http::request& in, http::response& out, std::string_view name, profile_kind kind) {
-  if (!in.query_parameters().contains("seconds")) return show_kind(in, out, name, kind);
+// What comes in some seconds. That has no text, as in Go.
+void show_delta(http::request& in, http::response& out, std::string_view name, profile_kind kind) {
   if (number_in(in, "debug", 0) != 0) throw http::status_error(400);
-  const std::chrono::seconds duration(seconds_in(in, 0));
+  constexpr unsigned usual_seconds = 30;
+  const std::chrono::seconds duration(seconds_in(in, usual_seconds));
   std::error_code has_gone;
   std::string message = delta_profile(kind, duration, in.context(), has_gone);
   if (!has_gone) send_file(out, name, std::move(message));
+}
+
+void show_kind(http::request& in, http::response& out, std::string_view name, profile_kind kind) {
+  if (kind == profile_kind::wall || in.query_parameters().contains("seconds")) {
+    show_delta(in, out, name, kind);
+  } else if (number_in(in, "debug", 0) != 0) {
+    out.send(200, plain, profile_text(kind));
+  } else {
+    send_file(out, name, profile(kind));
+  }
 }
 
 // pprof prints the text of such an answer.
@@ -221,11 +225,13 @@ void show_pprof(http::request& in, http::response& out, std::string_view page) {
   } else if (page == "threadcreate") {
     show_kind(in, out, page, profile_kind::thread_create);
   } else if (page == "block") {
-    show_waits(in, out, page, profile_kind::block);
+    show_kind(in, out, page, profile_kind::block);
   } else if (page == "mutex") {
-    show_waits(in, out, page, profile_kind::mutex);
+    show_kind(in, out, page, profile_kind::mutex);
   } else if (page == "threadblock") {
-    show_waits(in, out, page, profile_kind::thread_block);
+    show_kind(in, out, page, profile_kind::thread_block);
+  } else if (page == "wall") {
+    show_kind(in, out, page, profile_kind::wall);
   } else if (page == "profile") {
     show_recorded<cpu_recorder>(in, out);
   } else if (page == "trace") {

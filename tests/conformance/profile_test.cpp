@@ -9,17 +9,24 @@
 #include <sley/debug.hpp>
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <memory>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 using sley::chan;
 using sley::debug::profile_kind;
 using sley_test::contains_match;
+using sley_test::eventually;
 using sley_test::parse_profile;
 using sley_test::profile_mapping;
 using sley_test::profile_sample;
 using sley_test::read_profile;
+using namespace std::chrono_literals;
 
 namespace {
 
@@ -43,6 +50,40 @@ std::vector<profile_sample> with_name(const read_profile& p, const std::string& 
   std::vector<profile_sample> all = p.samples;
   std::erase_if(all, [&](profile_sample& s) { return s.labels["name"] != name; });
   return all;
+}
+
+bool is_any_left(const std::string& name) {
+  return std::ranges::count(sley::debug::goroutines(), name, &sley::debug::goroutine_info::name) !=
+         0;
+}
+
+// It has looked once, and waits for its context or the end of the duration.
+bool sleeps_in_delta_profile() {
+  return std::ranges::any_of(sley::debug::goroutines(), [](const auto& g) {
+    return g.name == "takes a difference" && g.state.starts_with("select");
+  });
+}
+
+// A profile of a duration in which change() is called. It is taken again if change() has not been
+// quick enough.
+template <class Change>
+read_profile difference_by(profile_kind kind, Change change) {
+  for (auto duration = 100ms;; duration *= 2) {
+    std::string message;
+    std::atomic<bool> is_over{false};
+    sley::wait_group end;
+    end.go([&] {
+      sley::this_goroutine::set_name("takes a difference");
+      message = sley::debug::delta_profile(kind, duration);
+      is_over = true;
+    });
+    EXPECT_TRUE(eventually([&] { return is_over || sleeps_in_delta_profile(); }));
+    auto undo = change();
+    const bool is_quick = !is_over;
+    end.wait();
+    undo();
+    if (is_quick) return parse_profile(message);
+  }
 }
 
 }  // namespace
@@ -113,10 +154,37 @@ GO_TEST(profile, as_text_has_the_layout_of_go) {
                              "^threadcreate profile: total [0-9]+\n[0-9]+ @ 0x0$"));
 }
 
+GO_TEST(profile, of_goroutines_in_a_duration_has_the_difference) {
+  const receivers all_the_time("stays");
+  const read_profile p = difference_by(profile_kind::goroutine, [] {
+    auto come = std::make_unique<receivers>("comes");
+    return [come = std::move(come)]() mutable { come.reset(); };
+  });
+  EXPECT_EQ(p.units, std::vector<std::string>{"goroutine/count"});
+  EXPECT_GE(p.duration_ns, 100'000'000u);
+  EXPECT_TRUE(with_name(p, "stays").empty());
+  const std::vector<profile_sample> more = with_name(p, "comes");
+  ASSERT_EQ(more.size(), 1u);
+  EXPECT_EQ(more[0].values[0], waiting);
+}
+
+GO_TEST(profile, of_goroutines_in_a_duration_may_be_below_zero) {
+  auto some = std::make_unique<receivers>("goes");
+  const read_profile p = difference_by(profile_kind::goroutine, [&] {
+    some.reset();
+    EXPECT_TRUE(eventually([] { return !is_any_left("goes"); }));
+    return [] {};
+  });
+  const std::vector<profile_sample> fewer = with_name(p, "goes");
+  ASSERT_EQ(fewer.size(), 1u);
+  EXPECT_EQ(static_cast<std::int64_t>(fewer[0].values[0]), -waiting);
+}
+
 GO_TEST(profile, of_no_kind_is_refused) {
   const auto none = static_cast<profile_kind>(77);
   EXPECT_THROW(sley::debug::profile(none), std::invalid_argument);
   EXPECT_THROW(sley::debug::profile_text(none), std::invalid_argument);
+  EXPECT_THROW(sley::debug::delta_profile(none, 1ms), std::invalid_argument);
 }
 
 GO_TEST(profile, functions_have_names_by_their_addresses) {

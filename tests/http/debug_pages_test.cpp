@@ -117,6 +117,34 @@ TEST(debug_pages, have_a_cpu_profile) {
   });
 }
 
+TEST(debug_pages, have_a_wall_clock_profile) {
+  sley::run([] {
+    const auto wall = sley_test::parse_profile(profile_in(ask("/debug/pprof/wall?seconds=1")));
+    EXPECT_EQ(wall.units, (std::vector<std::string>{"samples/count", "wall/nanoseconds"}));
+    EXPECT_GE(wall.duration_ns, 1'000'000'000u);
+    EXPECT_FALSE(wall.samples.empty());
+    for (const char* query : {"seconds=", "seconds=0", "seconds=86401", "seconds=1&debug=1"}) {
+      EXPECT_EQ(status_of(ask("/debug/pprof/wall?" + std::string(query))), 400) << query;
+    }
+    EXPECT_TRUE(has(ask("/debug/pprof/"), "href=\"wall\""));
+    EXPECT_TRUE(has(ask("/debug/"), "href=\"pprof/wall?seconds=5\""));
+  });
+}
+
+TEST(debug_pages, have_differences_of_counts) {
+  sley::run([] {
+    for (const std::string kind : {"goroutine", "threadcreate"}) {
+      const std::string page = "/debug/pprof/" + kind;
+      const auto delta = sley_test::parse_profile(profile_in(ask(page + "?seconds=1")));
+      EXPECT_EQ(delta.units, std::vector<std::string>{kind + "/count"});
+      EXPECT_GE(delta.duration_ns, 1'000'000'000u);
+      for (const char* query : {"seconds=0", "seconds=1&debug=1", "seconds=1&debug=2"}) {
+        EXPECT_EQ(status_of(ask(page + '?' + query)), 400) << page << query;
+      }
+    }
+  });
+}
+
 TEST(debug_pages, have_a_trace) {
   sley::run([] {
     const std::string answer = ask("/debug/pprof/trace?seconds=1");

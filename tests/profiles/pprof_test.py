@@ -6,12 +6,14 @@ tools of a Go in the PATH or of the one that bench/setup_go.sh unpacks.
 import contextlib
 import glob
 import os
+import pathlib
 import re
 import shutil
 import subprocess
 import sys
 import tempfile
 import unittest
+import urllib.request
 
 SKIPPED = 77
 
@@ -91,6 +93,21 @@ class Pprof(unittest.TestCase):
 
     def test_cpu_time_over_http(self):
         self.assertIn("Type: cpu\n", self.pprof("-top", self.pages + "profile?seconds=1"))
+
+    def test_wall_clock_time_over_http(self):
+        """Seven goroutines wait for work while the main goroutine sleeps in a read."""
+        with urllib.request.urlopen(self.pages + "wall?seconds=2") as answer:
+            file = os.path.join(self.folder, "wall.pb.gz")
+            pathlib.Path(file).write_bytes(answer.read())
+        top = self.pprof("-top", "-cum", "-unit=ms", file)
+        self.assertIn("Type: wall\n", top)
+        ms = {}
+        for state, function in (("chan receive", "waits_for_work"), ("syscall", "main::")):
+            top = self.pprof("-top", "-cum", "-unit=ms", f"-tagfocus=state=^{state}$", file)
+            found = re.search(rf"(?m) ([\d.]+)ms +[\d.]+% +{function}", top)
+            self.assertIsNotNone(found, top)
+            ms[state] = float(found[1])
+        self.assertAlmostEqual(ms["chan receive"], 7 * ms["syscall"], delta=0.7 * ms["syscall"])
 
     def check_waits(self, page, name, function):
         """One wait of at least 5 ms."""

@@ -38,9 +38,9 @@ namespace sley::debug {
 //     (nothing)      a page with links to the others
 //     goroutine      profile(profile_kind::goroutine); with ?debug=1 profile_text(), with ?debug=2
 //                    dump_goroutines()
-//     threadcreate   the same of profile_kind::thread_create
-//     block, mutex   the same of profile_kind::block and mutex; with ?seconds=N delta_profile()
-//     threadblock    the same of profile_kind::thread_block
+//     threadcreate, block, mutex, threadblock    the same of these kinds
+//     (these five)   with ?seconds=N delta_profile()
+//     wall           delta_profile() of profile_kind::wall, for ?seconds=N, 30 without
 //     profile        cpu_profile, for ?seconds=N, 30 without; 409 while another one is on
 //     trace          trace, for ?seconds=N, 1 without and 60 at most; 409 while another one is on
 //     cmdline        the program's arguments, with zero bytes between them

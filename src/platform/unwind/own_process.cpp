@@ -92,12 +92,17 @@ bool find_own_tables(std::uint64_t address, frame_tables& tables) noexcept {
 
 namespace {
 
-bool read_by_kernel(std::uint64_t address, void* to, std::size_t size) noexcept {
+// Returns how many of the bytes can be read.
+std::size_t copy_by_kernel(std::uint64_t address, void* to, std::size_t size) noexcept {
   const iovec here{to, size};
   const iovec there{reinterpret_cast<void*>(address), size};
   const long n = raw_system_call(SYS_process_vm_readv, getpid(), reinterpret_cast<long>(&here), 1,
                                  reinterpret_cast<long>(&there), 1, 0);
-  return n == static_cast<long>(size);
+  return n > 0 ? static_cast<std::size_t>(n) : 0;
+}
+
+bool read_by_kernel(std::uint64_t address, void* to, std::size_t size) noexcept {
+  return copy_by_kernel(address, to, size) == size;
 }
 
 bool read_own(const void* arg, std::uint64_t address, void* to, std::size_t size) noexcept {
@@ -112,6 +117,18 @@ bool read_own(const void* arg, std::uint64_t address, void* to, std::size_t size
 }  // namespace
 
 stack_memory own_stack::memory() const noexcept { return {&read_own, this}; }
+
+stack_copy::stack_copy(std::uint64_t stack_pointer) noexcept
+    : begin_(stack_pointer), size_(copy_by_kernel(stack_pointer, bytes_, most_bytes)) {}
+
+bool stack_copy::read(const void* self, std::uint64_t address, void* to,
+                      std::size_t size) noexcept {
+  const auto* copy = static_cast<const stack_copy*>(self);
+  const std::uint64_t place = address - copy->begin_;
+  if (place >= copy->size_ || copy->size_ - place < size) return read_by_kernel(address, to, size);
+  std::memcpy(to, copy->bytes_ + place, size);
+  return true;
+}
 
 // ---- walks ----
 

@@ -39,6 +39,24 @@ struct own_stack {
   stack_memory memory() const noexcept;
 };
 
+// The innermost part of a stack as it is now, which may change or be unmapped at any moment. The
+// rest is read by the kernel when it is asked for.
+class stack_copy {
+ public:
+  explicit stack_copy(std::uint64_t stack_pointer) noexcept;
+
+  // Valid while this object lives.
+  stack_memory memory() const noexcept { return {&read, this}; }
+
+ private:
+  static bool read(const void* self, std::uint64_t address, void* to, std::size_t size) noexcept;
+
+  static constexpr std::size_t most_bytes = 4096;
+  std::uint64_t begin_;
+  std::size_t size_;
+  std::byte bytes_[most_bytes];
+};
+
 // The registers of a context: where it goes on.
 frame_registers registers_of(const context& saved) noexcept;
 

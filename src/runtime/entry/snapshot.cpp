@@ -22,18 +22,6 @@
 
 namespace sley::rt {
 
-namespace {
-
-// A thread that sleeps in a system call of the user's is left alone, because some calls return
-// EINTR. An interrupted sleep inside the runtime disturbs no user code.
-bool may_be_asked(const machine* thread) noexcept {
-  if (thread->border.call() != 0) return false;
-  return !thread->border.is_outside() ||
-         !platform::is_thread_asleep(thread->thread_id.load_relaxed());
-}
-
-}  // namespace
-
 // Goroutines that wait are looked at first, each held for the moment of the look. A goroutine that
 // can't be held is left: it is tried once more, because many that were runnable wait by then, and
 // then looked at with the world stopped. Each record has one look at most, so no goroutine is there
@@ -107,7 +95,7 @@ struct snapshot::request : world_request {
     trace.size = 0;
     if (thread == nullptr) {
       look_at_waiting(&which, trace);
-    } else if (!may_be_asked(thread) || !ask_thread(thread, trace)) {
+    } else if (is_in_call(*thread) || !ask_thread(thread, trace)) {
       look_at_one_in_call(which, thread);
     }
     // After the thread has answered: it has written the rest before.

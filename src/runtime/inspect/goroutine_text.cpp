@@ -31,15 +31,10 @@ machine* thread_of(const goroutine& g) noexcept {
   return runner_of(g);
 }
 
-namespace {
-
-// In a call that was announced, or asleep in one that was not.
 bool is_in_call(const machine& thread) noexcept {
   if (thread.border.call() != 0) return true;
   return thread.border.is_outside() && platform::is_thread_asleep(thread.thread_id.load_relaxed());
 }
-
-}  // namespace
 
 std::string_view state_of(const goroutine& g, const machine* thread) noexcept {
   const parts::status status = g.status.get();

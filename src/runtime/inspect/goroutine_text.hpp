@@ -22,6 +22,10 @@ machine* runner_of(const goroutine& g) noexcept;
 // The same, or the machine that the goroutine is bound to.
 machine* thread_of(const goroutine& g) noexcept;
 
+// Is its thread in a call that was announced, or asleep in one that was not? Then a signal may
+// disturb it.
+bool is_in_call(const machine& thread) noexcept;
+
 // As in dumps: a status, or what it waits for, or `syscall` if its thread sleeps in a call. Text
 // that is never freed.
 std::string_view state_of(const goroutine& g, const machine* thread) noexcept;

@@ -34,9 +34,25 @@ void stack_trace::drop_innermost(int count) noexcept {
   std::copy_n(frames + count, size, frames);
 }
 
+namespace {
+
+// The handler has a stack of its own, below which are the frames of the thread. In the middle of a
+// switch these may be another goroutine's than the machine says.
+bool is_on_stack_of(const goroutine* g) noexcept {
+  const platform::own_stack stack = stack_of(g);
+  platform::stack_walk walk(platform::registers_here(), stack.memory());
+  do {
+    if (stack.holds(walk.frame().get(platform::column_sp))) return true;
+  } while (walk.next());
+  return false;
+}
+
+}  // namespace
+
 bool collect_if_asked(machine* m) noexcept {
   stack_trace* trace = m->trace_to.exchange_acq_rel(nullptr, "TC-1");
   if (trace == nullptr) return false;
+  trace->of = is_on_stack_of(m->g) ? m->g : nullptr;
   trace->collect();
   trace->is_done.publish(true);
   return true;
@@ -61,7 +77,9 @@ bool ask_thread(machine* m, stack_trace& trace) noexcept {
   const std::int32_t thread_id = m->thread_id.load_relaxed();
   const std::int64_t cpu_ns = platform::thread_cpu_ns(thread_id);
   trace.is_done.publish(false);
-  m->trace_to.exchange_acq_rel(&trace, "TC-1");
+  if (stack_trace* other = m->trace_to.exchange_acq_rel(&trace, "TC-1")) {
+    other->is_done.publish(true);  // without frames
+  }
   m->signalled.exchange_acq_rel(true, "TC-2");
   if (!platform::interrupt_thread(thread_id)) {
     m->trace_to.exchange_acq_rel(nullptr, "TC-1");
@@ -78,6 +96,19 @@ bool ask_thread(machine* m, stack_trace& trace) noexcept {
     platform::sleep_ns(look_for_answer_ns);
   }
   return true;
+}
+
+bool request_trace(machine* m, stack_trace& trace) noexcept {
+  trace.is_done.publish(false);
+  trace.size = 0;
+  trace.of = nullptr;
+  stack_trace* none = nullptr;
+  return m->trace_to.cas_acq_rel(none, &trace, "TC-1");
+}
+
+bool withdraw_request(machine* m, stack_trace& trace) noexcept {
+  stack_trace* own = &trace;
+  return m->trace_to.cas_acq_rel(own, nullptr, "TC-1");
 }
 
 bool look_at_waiting(const goroutine* g, stack_trace& trace) noexcept {

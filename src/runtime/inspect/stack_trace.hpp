@@ -31,6 +31,9 @@ struct stack_trace {
   std::uintptr_t frames[most_frames];  // return addresses, innermost first
   int size = 0;
   base::published<bool> is_done;
+  // Of a trace that a thread was asked for: the goroutine whose stack it was on; null if it was on
+  // another stack.
+  const goroutine* of = nullptr;
 };
 
 // In the signal handler: collects the trace that the machine is asked for. False if it is not
@@ -56,6 +59,12 @@ bool is_on_own_stack(const goroutine* g) noexcept;
 
 // Collects the frames of another thread. False: it does not answer.
 bool ask_thread(machine* m, stack_trace& trace) noexcept;
+
+// The thread collects its frames at the next signal, and is_done says that it has. It has no frames
+// if another thread has asked meanwhile. False: another one's request is there.
+[[nodiscard]] bool request_trace(machine* m, stack_trace& trace) noexcept;
+// False: the thread has begun to answer. [the thread that has requested it]
+[[nodiscard]] bool withdraw_request(machine* m, stack_trace& trace) noexcept;
 
 // Calls run(arg) on a large stack: names of functions take more room than a goroutine's stack may
 // have left. Does not call it if there is no memory. One thread at a time.

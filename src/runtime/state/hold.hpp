@@ -19,6 +19,8 @@
 //                lived on meanwhile has wiped it out. A thread that reads `waiting` sees the saved
 //                context (store_release in transition <-> load_acquire in is_waiting), because
 //                `waiting` is stored after it. Without membarrier no waiting goroutine is held.
+//                One in a queue may be flagged as well: if S reads `runnable` at 2, M may be behind
+//                4, and run it once. wall_sampler.cpp looks at goroutines with that in mind.
 //         Test: tests/model/hold_model.cpp.
 //   EX-1  A goroutine does not free or write its extra while sysmon reads the name there.
 //           S reads:  1 needs |= held    2 read extra, copy the name    3 needs &= ~held

@@ -23,6 +23,7 @@
 #include "runtime/queue/wake.hpp"
 #include "runtime/state/options.hpp"
 #include "runtime/state/sched_state.hpp"
+#include "runtime/state/wall_profile.hpp"
 #include "runtime/state/work.hpp"
 #include "runtime/watchdog/deadlock.hpp"
 #include "runtime/watchdog/retake.hpp"
@@ -115,7 +116,8 @@ std::int64_t longest_delay(bool all_idle) noexcept {
 look_result look_around(std::int64_t now_ns) noexcept {
   serve_dump_requests();
   serve_world_requests();
-  const look_result look = watch_over(now_ns);
+  look_result look = watch_over(now_ns);
+  look.look_at_ns = std::min(look.look_at_ns, watchdog.wall.look(now_ns));
   keep_house(now_ns);
   watchdog.trace.print_if_due(now_ns);
   return look;
@@ -130,7 +132,8 @@ bool is_quiet() noexcept {
 
 // Sleeps until a processor is taken into use or a duty is due. False if there is work already.
 bool rest(std::int64_t now_ns) noexcept {
-  if (debug_options().schedtrace_ns != 0 || !announce_rest()) return false;
+  if (debug_options().schedtrace_ns != 0 || wall_profile.is_on()) return false;
+  if (!announce_rest()) return false;
   pace& looks = watchdog.looks_due;
   const bool is_watching = !watchdog.detached.is_empty() && !sched.gate.is_halted();
   const std::int64_t watch_ns = is_watching ? now_ns + looks.delay_ns() : never;

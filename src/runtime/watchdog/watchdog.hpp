@@ -12,6 +12,7 @@
 #include "runtime/watchdog/retake.hpp"
 #include "runtime/watchdog/threads.hpp"
 #include "runtime/watchdog/trim.hpp"
+#include "runtime/watchdog/wall_sampler.hpp"
 #include "runtime/watchdog/world.hpp"
 
 #include <cstdint>
@@ -36,6 +37,7 @@ struct watchdog_state {
   stack_trimmer trimmer;         // trim.cpp
   std::int64_t trim_due_ns = 0;  // when there is more to give back
   sched_tracer trace;            // sched_trace.cpp
+  wall_sampler wall;             // wall_sampler.cpp
 };
 
 extern watchdog_state watchdog;

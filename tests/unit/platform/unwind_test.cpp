@@ -11,6 +11,7 @@
 #include <csignal>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <cstdlib>
 #include <stdexcept>
 #include <utility>
@@ -276,6 +277,27 @@ TEST(unwind, a_read_of_memory_that_is_not_there_fails) {
       EXPECT_FALSE(stack.memory().read_word(bad, word)) << bad;
     }
   }
+  platform::unmap_memory(page, 2 * platform::page_bytes());
+}
+
+// A copy keeps what was there, and has the rest as it is now.
+TEST(unwind, a_copy_of_a_stack_is_of_one_moment) {
+  auto* page = static_cast<std::byte*>(platform::map_memory(2 * platform::page_bytes(), true));
+  const auto low = reinterpret_cast<std::uintptr_t>(page);
+  const std::uintptr_t end = low + platform::page_bytes();
+  ASSERT_EQ(::mprotect(page + platform::page_bytes(), platform::page_bytes(), PROT_NONE), 0);
+  const platform::stack_copy inner(end - 64);
+  std::memset(page, 1, platform::page_bytes());
+  std::uint64_t word = 1;
+  EXPECT_TRUE(inner.memory().read_word(end - 64, word));
+  EXPECT_EQ(word, 0U);
+  EXPECT_TRUE(inner.memory().read_word(end - 8, word));
+  EXPECT_EQ(word, 0U);
+  EXPECT_TRUE(inner.memory().read_word(end - 72, word));
+  EXPECT_EQ(word, 0x0101010101010101U);
+  EXPECT_FALSE(inner.memory().read_word(end, word));
+  EXPECT_FALSE(inner.memory().read_word(end - 7, word));
+  EXPECT_FALSE(platform::stack_copy(end).memory().read_word(end, word));
   platform::unmap_memory(page, 2 * platform::page_bytes());
 }
 
