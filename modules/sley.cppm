@@ -174,8 +174,15 @@ using sley::debug::cpu_profile::stop;
 }  // namespace sley::debug::cpu_profile
 
 export namespace sley::debug::trace {
+using sley::debug::trace::flight_recorder;
+using sley::debug::trace::flight_recorder_options;
+using sley::debug::trace::format;
+using sley::debug::trace::is_enabled;
+using sley::debug::trace::log;
+using sley::debug::trace::region;
 using sley::debug::trace::start;
 using sley::debug::trace::stop;
+using sley::debug::trace::task;
 }  // namespace sley::debug::trace
 
 export namespace sley::net {

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -342,26 +343,119 @@ SLEY_API std::string metrics_text(std::span<const metric> all);
 // The Content-Type of that text.
 inline constexpr std::string_view metrics_content_type = "text/plain; version=0.0.4; charset=utf-8";
 
-// What ran where and when, as a file for a trace viewer: Perfetto, or chrome://tracing.
+// What ran where and when, as a file for a trace viewer, and what the program itself has to say
+// about it. From Go's runtime/trace.
 namespace trace {
 
+// Of a trace's file: Chrome's trace events, for Perfetto, chrome://tracing and speedscope, or
+// Perfetto's protobuf, for https://ui.perfetto.dev and its trace_processor.
+enum class format { json, perfetto };
+
 // From now on it is written to the file (made anew) which goroutine runs on which processor, from
-// when to when, and why it stopped: in the JSON of Chrome's trace events, a row for each processor,
-// times in microseconds of std::chrono::steady_clock. Beside a goroutine's name (go_options::name)
-// and id stands where it was started.
+// when to when, why it stopped, which goroutine made which one runnable, and what the program notes
+// (below). Times are of std::chrono::steady_clock. Beside a goroutine's name (go_options::name) and
+// id stands where it was started. Perfetto's format also has a row for each goroutine, with what it
+// waited for.
 //
-// While it is on, each switch costs 0.1 to 0.2 us more, and a thread of its own writes; while it is
-// off, it costs nothing. What that thread does not keep up with is lost and counted at the end.
+// While it is on, a switch with its wake-up costs some 13 ns more, and a thread of its own writes;
+// while it is off, making a goroutine runnable costs one branch. Each processor has room for 4 MiB
+// of events, 16 bytes each, or for as much as a flight_recorder has asked for. Events that are
+// written over before the thread fetches them are lost, and counted at the end.
 //
-// Any thread; parks. std::system_error: the file can't be made, or no thread; std::bad_alloc;
-// std::logic_error: it is on already. Stays on until stop(), across run()s. From Go's
-// runtime/trace.Start.
-SLEY_API void start(const std::string& path);
+// Any thread; parks. The first call of a program takes some tenths of a second, because it reads
+// the names of the program's code. std::system_error: the file can't be made, or no thread;
+// std::bad_alloc; std::logic_error: it is on already. Stays on until stop(), across run()s. From
+// Go's runtime/trace.Start.
+SLEY_API void start(const std::string& path, format kind = format::json);
 
 // Completes the file. Nothing, if it is off. Any thread; parks. std::system_error: not all could be
 // written. exit() completes it, too, and waits for a stop() that is under way. A process that ends
 // otherwise leaves a file without an end, which the viewers read as well.
 SLEY_API void stop();
+
+// How much a flight recorder keeps, and where it leaves it.
+struct flight_recorder_options {
+  // For the events of a processor, 16 bytes each, of which a switch between goroutines makes one or
+  // two: 64 KiB to 256 MiB, rounded up to a power of two. Memory is used when there are events.
+  std::size_t bytes_per_processor = std::size_t{4} << 20;
+  // If it is not empty: the events are written there, too, when the process ends by a fatal error
+  // of the library's (a deadlock, for instance), by SIGQUIT, by an exception that nothing catches,
+  // or by a signal such as SIGSEGV in a goroutine. That is done after the report, by a copy of the
+  // process, which has ten seconds for it.
+  std::string on_death = {};
+  format on_death_format = format::json;
+};
+
+// The newest events, kept in memory until they are asked for: a program that has it on all the time
+// can tell what happened before something went wrong. Each switch costs as much as with start().
+// One at a time, beside start(). From Go's runtime/trace.FlightRecorder.
+class flight_recorder {
+ public:
+  // On from now on. Any thread; parks. std::logic_error: another one is on. std::bad_alloc.
+  SLEY_API explicit flight_recorder(const flight_recorder_options& options = {});
+  // Any thread; parks.
+  SLEY_API ~flight_recorder();
+  flight_recorder(const flight_recorder&) = delete;
+  flight_recorder& operator=(const flight_recorder&) = delete;
+
+  // Writes the events that it has at this moment into the file, which is made anew. Nothing stops
+  // meanwhile, and it goes on recording. Any thread, several at a time; blocks the calling
+  // goroutine, not a processor. std::system_error: the file can't be made, or not all could be
+  // written, or no thread; std::bad_alloc.
+  SLEY_API void write(const std::string& path, format kind = format::json) const;
+
+ private:
+  struct state;
+  std::unique_ptr<state> state_;
+};
+
+// ---- what the program notes ----
+//
+// Of texts the first 255 bytes are kept. All may be called at any time on any thread, and never
+// park. But only a goroutine that has a processor notes something: no thread of the program's own,
+// and no goroutine in the middle of blocking(). While no trace is on, each costs a load and a
+// branch.
+
+// Is a trace or a flight recorder on? For texts that take time to make.
+SLEY_API bool is_enabled() noexcept;
+
+// The calling goroutine has reached this point. From Go's trace.Log.
+SLEY_API void log(std::string_view message) noexcept;
+
+// A piece of work that several goroutines may take part in, such as a request. It has a row of its
+// own, from its construction to its destruction. From Go's trace.NewTask.
+class task {
+ public:
+  // It begins.
+  SLEY_API explicit task(std::string_view name) noexcept;
+  SLEY_API ~task();
+  task(const task&) = delete;
+  task& operator=(const task&) = delete;
+
+  // As trace::log(), with the task's number.
+  SLEY_API void log(std::string_view message) const noexcept;
+  // Counts from 1 on in each process.
+  std::uint64_t id() const noexcept { return id_; }
+
+ private:
+  std::uint64_t id_;
+};
+
+// What the calling goroutine does from the construction to the destruction, which must be in the
+// same goroutine. Regions may lie in each other. From Go's trace.StartRegion.
+class region {
+ public:
+  // Of no task.
+  SLEY_API explicit region(std::string_view name) noexcept;
+  // As a part of the task.
+  SLEY_API region(const task& t, std::string_view name) noexcept;
+  SLEY_API ~region();
+  region(const region&) = delete;
+  region& operator=(const region&) = delete;
+
+ private:
+  std::uint64_t task_ = 0;
+};
 
 }  // namespace trace
 

@@ -1,4 +1,4 @@
-// Messages in the encoding of Protocol Buffers, as far as profiles need it:
+// Messages in the encoding of Protocol Buffers, as far as profiles and traces need it:
 // https://protobuf.dev/programming-guides/encoding/
 #pragma once
 
@@ -18,6 +18,11 @@ class protobuf_message {
     put(std::uint64_t{field} << 3 | as_varint);
     put(value);
   }
+  // A number of the type fixed64.
+  void add_fixed(std::uint32_t field, std::uint64_t value) {
+    put(std::uint64_t{field} << 3 | as_fixed);
+    for (unsigned i = 0; i < sizeof value; ++i) bytes_ += static_cast<char>(value >> (8 * i));
+  }
   // Also an empty one: the first of a list of texts may be.
   void add_bytes(std::uint32_t field, std::string_view bytes) {
     put(std::uint64_t{field} << 3 | as_bytes);
@@ -36,7 +41,7 @@ class protobuf_message {
   std::string take_bytes() { return std::move(bytes_); }
 
  private:
-  enum : std::uint64_t { as_varint = 0, as_bytes = 2 };
+  enum : std::uint64_t { as_varint = 0, as_fixed = 1, as_bytes = 2 };
 
   // Seven bits in a byte, the lowest first; the eighth says that more follow.
   void put(std::uint64_t value) {

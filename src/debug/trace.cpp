@@ -1,175 +1,90 @@
-// The tracer's other half: a thread that takes events out of the processors' rings and writes them
-// down.
+// Traces that are written while they are on, by a thread of their own, and the flight recorder.
 #include "base/print.hpp"
+#include "debug/trace_reader.hpp"
+#include "debug/trace_writer.hpp"
 #include "platform/os.hpp"
-#include "platform/symbols.hpp"
 #include "runtime/entry/tracer.hpp"
-#include "runtime/inspect/goroutine_text.hpp"
+#include "runtime/inspect/death_record.hpp"
 #include "runtime/state/sched_state.hpp"
 
 #include <sley/debug.hpp>
 #include <sley/detail/atomic.hpp>
-#include <sley/detail/c_text.hpp>
-#include <sley/detail/escape.hpp>
 #include <sley/log.hpp>
 #include <sley/mutex.hpp>
 #include <sley/runtime.hpp>
 
-#include <array>
-#include <cerrno>
 #include <chrono>
 #include <condition_variable>
-#include <cstdarg>
-#include <cstdio>
 #include <exception>
+#include <future>
 #include <memory>
 #include <mutex>
 #include <stdexcept>
-#include <system_error>
 #include <thread>
-#include <unordered_map>
+#include <utility>
 
 namespace sley::debug::trace {
 
 namespace {
 
 constexpr auto between_looks = std::chrono::milliseconds(2);
+constexpr std::size_t usual_ring_bytes = 4 << 20;
 
-[[noreturn]] void throw_error(const char* what, const std::string& path) {
-  throw sley::detail::failed({errno, std::system_category()}, what, path);
+// The rings, and how many use them: a trace that is written, and a flight recorder. With
+// `switching` held.
+class tracing {
+ public:
+  explicit tracing(std::size_t bytes_per_processor) : rings_(bytes_per_processor) {}
+
+  const trace_rings& rings() const noexcept { return rings_; }
+  const clock_pair& since() const noexcept { return since_; }
+
+  // What goes on at the moment is noted for each user that comes.
+  void begin_use() {
+    rt::start_tracing(rings_.memory());
+    ++users_;
+  }
+  void end_use() {
+    if (--users_ == 0) rt::stop_tracing();
+  }
+
+ private:
+  trace_rings rings_;
+  clock_pair since_ = clock_pair::now();
+  int users_ = 0;
+};
+
+// The one that is on, or a new one.
+std::shared_ptr<tracing> get_tracing(std::size_t bytes_per_processor) {
+  static std::weak_ptr<tracing> last;
+  std::shared_ptr<tracing> found = last.lock();
+  if (found == nullptr) last = found = std::make_shared<tracing>(bytes_per_processor);
+  return found;
 }
 
-// Text of any bytes as dumps show it, which is valid UTF-8, between the quotes of JSON.
-std::string json_text(std::string_view text) {
-  std::string result;
-  sley::detail::escape(text, [&](std::string_view piece) {
-    for (const char c : piece) {
-      if (c == '"' || c == '\\') result += '\\';
-      result += c;
-    }
-  });
-  return result;
+std::unique_ptr<trace_writer> make_writer(const std::string& path, format kind) {
+  return kind == format::perfetto ? make_perfetto_writer(path) : make_json_writer(path);
 }
 
-// The names of places in the program. Only for a thread's own stack, see describe().
-class place_names {
- public:
-  const std::string& operator[](const void* pc) {
-    const auto [at, is_new] = names_.try_emplace(pc);
-    if (is_new && pc != nullptr) {
-      platform::describe(reinterpret_cast<std::uintptr_t>(pc), &place_names::keep, &at->second);
-    }
-    return at->second;
-  }
-
- private:
-  static void keep(void* arg, const platform::frame_name& frame) {
-    auto& name = *static_cast<std::string*>(arg);
-    if (!name.empty() || !rt::is_creator(frame)) return;
-    if (frame.function.empty() && frame.line == 0) {
-      base::line_writer address;
-      rt::append_address(address, frame);
-      name = address.view();
-      return;
-    }
-    std::array<char, 1024> buffer;
-    name = platform::demangle(frame.function, buffer, true);
-    if (frame.line == 0) return;
-    name += " at ";
-    name += frame.file;
-    name += ':';
-    name += std::to_string(frame.line);
-  }
-
-  std::unordered_map<const void*, std::string> names_;
-};
-
-class file {
- public:
-  explicit file(const std::string& path) : path_(path) {
-    std::error_code error;
-    if (sley::detail::has_zero_byte(path, error)) errno = error.value();
-    if (!error) out_.reset(std::fopen(path.c_str(), "we"));
-    if (out_ == nullptr) throw_error("sley::debug::trace: can't make", path);
-    print("{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n");
-    print(R"({"ph":"M","name":"process_name","pid":1,"args":{"name":"sley"}})");
-  }
-
-  void add_processor(std::uint32_t id) {
-    print(
-        ",\n"
-        R"({"ph":"M","name":"thread_name","pid":1,"tid":%u,"args":{"name":"P %u"}})",
-        id, id);
-  }
-
-  void add(std::uint32_t processor, const rt::run_event& e) {
-    constexpr double us = 1e3;
-    const std::string name = e.name_size != 0 ? json_text(e.name()) : "";
-    print(
-        ",\n"
-        R"({"ph":"X","pid":1,"tid":%u,"ts":%.3f,"dur":%.3f,"name":"%s%sgoroutine %llu",)",
-        processor, static_cast<double>(e.begin_ns) / us,
-        static_cast<double>(e.end_ns - e.begin_ns) / us, name.c_str(), name.empty() ? "" : ", ",
-        static_cast<unsigned long long>(e.goroutine));
-    print(R"("args":{"end":"%s","machine":%u,"started":"%s"}})", e.end, e.machine,
-          json_text(places_[e.created_at]).c_str());
-  }
-
-  void complete(std::uint64_t lost) {
-    print("\n],\"otherData\":{\"lost events\":\"%llu\"}}\n", static_cast<unsigned long long>(lost));
-    const bool is_written = std::fflush(out_.get()) == 0 && std::ferror(out_.get()) == 0;
-    if (std::fclose(out_.release()) != 0 || !is_written) {
-      throw_error("sley::debug::trace: can't write all of", path_);
-    }
-  }
-
- private:
-  struct closer {
-    void operator()(std::FILE* f) const { std::fclose(f); }
-  };
-
-  [[gnu::format(printf, 2, 3)]] void print(const char* format, ...) {
-    std::va_list args;
-    va_start(args, format);
-    std::vfprintf(out_.get(), format, args);
-    va_end(args);
-  }
-
-  std::string path_;
-  std::unique_ptr<std::FILE, closer> out_;
-  place_names places_;
-};
-
-// The rings, one for each processor that there may ever be; memory only where events are.
-class rings {
- public:
-  rings() : memory_(platform::map_memory(bytes, true)) {
-    if (memory_ == nullptr) throw std::bad_alloc();
-  }
-  ~rings() { platform::unmap_memory(memory_, bytes); }
-  rings(const rings&) = delete;
-  rings& operator=(const rings&) = delete;
-
-  rt::run_trace* all() const { return static_cast<rt::run_trace*>(memory_); }
-
- private:
-  static constexpr std::size_t page = 4096;
-  static constexpr std::size_t bytes =
-      (rt::max_processors * sizeof(rt::run_trace) + page - 1) / page * page;
-
-  void* memory_;
-};
-
+// Writes what happens into a file.
 class tracer {
  public:
-  explicit tracer(const std::string& path) : file_(path), writer_([this] { write(); }) {
-    rt::start_tracing(rings_.all());
+  tracer(const std::string& path, format kind)
+      : file_(make_writer(path, kind)),
+        tracing_(get_tracing(usual_ring_bytes)),
+        reader_(tracing_->rings(), clock_pair::now(), false),
+        writer_([this] { write(); }) {
+    blocking([this] {
+      std::unique_lock lock(mutex_);
+      wake_.wait(lock, [this] { return is_ready_; });
+    });
+    tracing_->begin_use();
   }
 
   void stop() {
-    rt::stop_tracing();
+    tracing_->end_use();
     end_writer();
-    file_.complete(lost());
+    if (failure_ != nullptr) std::rethrow_exception(failure_);
   }
 
   ~tracer() {
@@ -181,11 +96,32 @@ class tracer {
  private:
   void write() {
     platform::name_this_thread("sley tracer");
-    std::unique_lock lock(mutex_);
-    for (bool is_last = false; !is_last;) {
-      is_last = wake_.wait_for(lock, between_looks, [this] { return is_over_; });
-      take_events();
+    try {
+      read_symbols();
+      say_ready();
+      while (!is_over_within(between_looks)) reader_.read(*file_);
+      file_->complete(reader_.complete(*file_));
+    } catch (...) {  // no memory, or no room for the file
+      failure_ = std::current_exception();
+      say_ready();
     }
+  }
+
+  void say_ready() {
+    const std::lock_guard lock(mutex_);
+    is_ready_ = true;
+    wake_.notify_one();
+  }
+
+  bool is_over_within(std::chrono::nanoseconds time) {
+    std::unique_lock lock(mutex_);
+    return wake_.wait_for(lock, time, [this] { return is_over_; });
+  }
+
+  // It takes some tenths of a second at the first time. Meanwhile the rings would run over.
+  static void read_symbols() {
+    start_places places;
+    places[reinterpret_cast<const void*>(&get_tracing)];
   }
 
   void end_writer() {
@@ -197,26 +133,14 @@ class tracer {
     blocking([this] { writer_.join(); });
   }
 
-  void take_events() {
-    const std::uint32_t procs = rt::sched.made_procs.read();
-    for (std::uint32_t i = 0; i < procs; ++i) {
-      if (i == named_) file_.add_processor(named_++);
-      rings_.all()[i].events.drain([&](const rt::run_event& e) { file_.add(i, e); });
-    }
-  }
-
-  std::uint64_t lost() const {
-    std::uint64_t n = 0;
-    for (std::uint32_t i = 0; i < named_; ++i) n += rings_.all()[i].lost.load_relaxed();
-    return n;
-  }
-
-  rings rings_;
-  file file_;
-  std::uint32_t named_ = 0;  // processors
+  std::unique_ptr<trace_writer> file_;
+  std::shared_ptr<tracing> tracing_;
+  trace_reader reader_;
   std::mutex mutex_;
   std::condition_variable wake_;
+  bool is_ready_ = false;
   bool is_over_ = false;
+  std::exception_ptr failure_;  // the thread's, which has ended by it
   std::thread writer_;
 };
 
@@ -248,18 +172,81 @@ trace_of_program current;
 
 }  // namespace
 
-void start(const std::string& path) {
+void start(const std::string& path, format kind) {
   const std::lock_guard lock(switching);
   if (current.running != nullptr) {
     throw std::logic_error("sley::debug::trace::start: a trace is on already");
   }
-  current.running = std::make_unique<tracer>(path);
+  current.running = std::make_unique<tracer>(path, kind);
   current.was_started.store_relaxed(true);
 }
 
 void stop() {
   const std::lock_guard lock(switching);
   if (const auto ended = std::exchange(current.running, nullptr)) ended->stop();
+}
+
+struct flight_recorder::state : rt::death_record {
+  explicit state(const flight_recorder_options& options)
+      : rt::death_record{&state::write_at_death},
+        used(get_tracing(options.bytes_per_processor)),
+        on_death(options.on_death),
+        on_death_format(options.on_death_format) {}
+
+  void write(const std::string& path, format kind) const {
+    const std::unique_ptr<trace_writer> file = make_writer(path, kind);
+    trace_reader reader(used->rings(), used->since(), true);
+    file->complete(reader.complete(*file));
+  }
+
+  static void write_at_death(const rt::death_record& record) noexcept {
+    const auto& self = static_cast<const state&>(record);
+    base::line_writer line;
+    try {
+      self.write(self.on_death, self.on_death_format);
+      line.text("sley: the last events are in ").shown(self.on_death);
+    } catch (const std::exception& e) {
+      line.text("sley: the last events are not written: ").shown(e.what());
+    }
+    line.text("\n").flush(2);
+  }
+
+  std::shared_ptr<tracing> used;
+  std::string on_death;
+  format on_death_format;
+};
+
+namespace {
+
+bool is_recorder_on = false;  // with `switching` held
+
+}  // namespace
+
+flight_recorder::flight_recorder(const flight_recorder_options& options) {
+  const std::lock_guard lock(switching);
+  if (is_recorder_on) {
+    throw std::logic_error("sley::debug::trace::flight_recorder: another one is on");
+  }
+  state_ = std::make_unique<state>(options);
+  state_->used->begin_use();
+  if (!options.on_death.empty()) rt::set_death_record(state_.get());
+  is_recorder_on = true;
+}
+
+flight_recorder::~flight_recorder() {
+  const std::lock_guard lock(switching);
+  rt::set_death_record(nullptr);
+  state_->used->end_use();
+  state_ = nullptr;
+  is_recorder_on = false;
+}
+
+void flight_recorder::write(const std::string& path, format kind) const {
+  // On a thread of its own, because names of code take more of a stack than a goroutine has.
+  std::packaged_task<void()> task([&] { state_->write(path, kind); });
+  std::future<void> end = task.get_future();
+  blocking([&task] { std::thread(std::move(task)).join(); });
+  end.get();
 }
 
 }  // namespace sley::debug::trace

@@ -116,27 +116,41 @@ void refuse(http::response& out, int status, std::string_view why) {
 }
 
 struct cpu_recorder {
-  static constexpr std::string_view file_name = "profile";
+  explicit cpu_recorder(const http::request&) {}
+
   static constexpr unsigned usual_seconds = 30;
   static constexpr unsigned most_seconds = 24 * 3600;
 
+  static std::string_view file_name() { return "profile"; }
   static void start() { cpu_profile::start(); }
   static std::string stop() { return cpu_profile::stop(); }
 };
 
 class trace_recorder {
  public:
-  static constexpr std::string_view file_name = "trace.json";
+  explicit trace_recorder(const http::request& in) : format_(format_in(in)) {}
+
   static constexpr unsigned usual_seconds = 1;
   static constexpr unsigned most_seconds = 60;  // the file is in memory
 
-  void start() { trace::start(file_.path()); }
+  std::string_view file_name() const {
+    return format_ == trace::format::json ? "trace.json" : "trace.pftrace";
+  }
+  void start() { trace::start(file_.path(), format_); }
   std::string stop() {
     trace::stop();
     return file_.text();
   }
 
  private:
+  static trace::format format_in(const http::request& in) {
+    const auto& all = in.query_parameters();
+    const std::string_view name = all.contains("format") ? all.get("format") : "json";
+    if (name != "json" && name != "perfetto") throw http::status_error(400);
+    return name == "json" ? trace::format::json : trace::format::perfetto;
+  }
+
+  trace::format format_;
   scratch_file file_;
 };
 
@@ -144,7 +158,7 @@ class trace_recorder {
 template <class Recorder>
 class recording {
  public:
-  recording() { recorder_.start(); }
+  explicit recording(const http::request& in) : recorder_(in) { recorder_.start(); }
   ~recording() {
     if (!is_on_) return;
     try {
@@ -155,6 +169,7 @@ class recording {
   recording(const recording&) = delete;
   recording& operator=(const recording&) = delete;
 
+  std::string_view file_name() const { return recorder_.file_name(); }
   std::string stop() {
     is_on_ = false;
     return recorder_.stop();
@@ -171,7 +186,7 @@ void show_recorded(http::request& in, http::response& out) {
   const unsigned seconds = seconds_in(in, Recorder::usual_seconds, Recorder::most_seconds);
   std::optional<recording<Recorder>> r;
   try {
-    r.emplace();
+    r.emplace(in);
   } catch (const std::logic_error& another_is_on) {
     return refuse(out, 409, another_is_on.what());
   } catch (const std::system_error& impossible) {
@@ -179,7 +194,7 @@ void show_recorded(http::request& in, http::response& out) {
   }
   std::error_code has_gone;
   this_goroutine::sleep_for(std::chrono::seconds(seconds), in.context(), has_gone);
-  if (!has_gone) send_file(out, Recorder::file_name, r->stop());
+  if (!has_gone) send_file(out, r->file_name(), r->stop());
 }
 
 // With zero bytes between the arguments, as Go has it.

@@ -48,8 +48,7 @@ class border {
     preempt = 8,  // the time slice is over
     forked = 16,  // this process is the child of a fork
     give = 32,    // hand the processor over and go on without it, see preempt.cpp
-    traced = 64,  // record all switches, see tracer.hpp
-    moves = 128,  // the thread must move to another CPU, see cpu_spread.cpp
+    moves = 64,   // the thread must move to another CPU, see cpu_spread.cpp
   };
 
   // The thread enters the runtime. False: there are reasons to attend to. The thread is inside all

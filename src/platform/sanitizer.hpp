@@ -65,20 +65,19 @@
 
 namespace sley::platform {
 
-// May a signal come while the handler of another one runs? The thread sanitizer runs handlers with
-// all signals blocked, and keeps in one place which were not.
 #ifdef SLEY_TSAN
-inline constexpr bool sanitizer_nests_signals = false;
+inline constexpr bool is_thread_sanitizer = true;
 #else
-inline constexpr bool sanitizer_nests_signals = true;
+inline constexpr bool is_thread_sanitizer = false;
 #endif
 
+// May a signal come while the handler of another one runs? The thread sanitizer runs handlers with
+// all signals blocked, and keeps in one place which were not.
+inline constexpr bool sanitizer_nests_signals = !is_thread_sanitizer;
 // Do its reports call a stack by the name that it is given?
-#ifdef SLEY_TSAN
-inline constexpr bool sanitizer_names_stacks = true;
-#else
-inline constexpr bool sanitizer_names_stacks = false;
-#endif
+inline constexpr bool sanitizer_names_stacks = is_thread_sanitizer;
+// Does instrumented code run in a copy of the process? The thread sanitizer waits for its threads.
+inline constexpr bool sanitizer_lives_in_copies = !is_thread_sanitizer;
 
 // Does a sanitizer replace libc's functions, to check the memory they get, or to learn of the order
 // that a write and a read of the same file make?

@@ -1,23 +1,18 @@
 // Aim: the tracer writes exactly the events that happened: every goroutine's runs, one at a time on
 // each processor, with the reason of their ends. Method: programs whose runs are known; the file is
 // read back line by line.
+#include "support/chrome_trace.hpp"
 #include "support/harness.hpp"
 #include "support/text.hpp"
 
 #include <sley/debug.hpp>
 #include <sley/os.hpp>
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <cstdint>
-#include <cstdio>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <map>
+#include <memory>
 #include <set>
 #include <stdexcept>
 #include <string>
@@ -26,82 +21,17 @@
 #include <vector>
 
 namespace trace = sley::debug::trace;
+using sley_test::expect_one_at_a_time;
+using sley_test::runs_of;
+using sley_test::trace_path;
+using sley_test::traced_mark;
+using sley_test::traced_run;
 using namespace std::chrono_literals;
 
 namespace {
 
-struct run {
-  unsigned processor;
-  double begin_us;
-  double length_us;
-  std::string name;
-  std::string end;
-  std::string started;
-};
-
-// Removed at the end.
-class trace_file {
- public:
-  trace_file() : path_("/tmp/sley_trace_test." + std::to_string(::getpid()) + ".json") {}
-  ~trace_file() { std::filesystem::remove(path_); }
-
-  const std::string& path() const { return path_; }
-
-  std::string text() const {
-    std::ifstream in(path_);
-    return {std::istreambuf_iterator<char>(in), {}};
-  }
-
-  std::vector<run> runs() const {
-    std::ifstream in(path_);
-    std::vector<run> all;
-    for (std::string line; std::getline(in, line);) {
-      if (line.starts_with(R"({"ph":"X")")) all.push_back(parse(line));
-    }
-    return all;
-  }
-
- private:
-  static std::string field(const std::string& line, const std::string& key) {
-    const std::size_t at = line.find("\"" + key + "\":");
-    if (at == std::string::npos) return "(none)";
-    std::size_t from = at + key.size() + 3;
-    const bool is_text = line[from] == '"';
-    if (is_text) ++from;
-    return line.substr(from, line.find_first_of(is_text ? "\"" : ",}", from) - from);
-  }
-
-  static run parse(const std::string& line) {
-    return {.processor = static_cast<unsigned>(std::stoul(field(line, "tid"))),
-            .begin_us = std::stod(field(line, "ts")),
-            .length_us = std::stod(field(line, "dur")),
-            .name = field(line, "name"),
-            .end = field(line, "end"),
-            .started = field(line, "started")};
-  }
-
-  std::string path_;
-};
-
-std::vector<run> of(const std::vector<run>& all, const std::string& name) {
-  std::vector<run> some;
-  std::ranges::copy_if(all, std::back_inserter(some),
-                       [&](const run& r) { return r.name.starts_with(name); });
-  return some;
-}
-
-void expect_one_at_a_time(std::vector<run> all) {
-  std::ranges::sort(all, {}, &run::begin_us);
-  std::map<unsigned, double> free_at;
-  for (const run& r : all) {
-    EXPECT_GE(r.length_us, 0);
-    EXPECT_GE(r.begin_us, free_at[r.processor] - 0.01) << r.name;  // three decimals
-    free_at[r.processor] = r.begin_us + r.length_us;
-  }
-}
-
-bool has_end(const std::vector<run>& all, const std::string& end) {
-  return std::ranges::any_of(all, [&](const run& r) { return r.end == end; });
+bool has_end(const std::vector<traced_run>& all, const std::string& end) {
+  return std::ranges::any_of(all, [&](const traced_run& r) { return r.end == end; });
 }
 
 void compute_for(std::chrono::microseconds time) {
@@ -113,7 +43,7 @@ void compute_for(std::chrono::microseconds time) {
 }  // namespace
 
 GO_TEST(tracer, runs_are_there_with_their_ends) {
-  const trace_file file;
+  const trace_path file;
   trace::start(file.path());
   const sley::chan<int> c;
   sley::wait_group all;
@@ -137,19 +67,19 @@ GO_TEST(tracer, runs_are_there_with_their_ends) {
 
   const auto runs = file.runs();
   expect_one_at_a_time(runs);
-  const auto receiving = of(runs, "receives, goroutine ");
+  const auto receiving = runs_of(runs, "receives, goroutine ");
   EXPECT_TRUE(has_end(receiving, "sleep"));
   EXPECT_TRUE(has_end(receiving, "yielded"));
   EXPECT_TRUE(has_end(receiving, "ended"));
-  EXPECT_TRUE(has_end(receiving, "chan receive") || has_end(of(runs, "sends"), "chan send"));
-  EXPECT_TRUE(has_end(of(runs, "goroutine 1"), "sync.WaitGroup.Wait"));
+  EXPECT_TRUE(has_end(receiving, "chan receive") || has_end(runs_of(runs, "sends"), "chan send"));
+  EXPECT_TRUE(has_end(runs_of(runs, "goroutine 1"), "sync.WaitGroup.Wait"));
   ASSERT_FALSE(receiving.empty());
   EXPECT_TRUE(file.text().ends_with("}\n"));
-  EXPECT_NE(file.text().find(R"("lost events":"0")"), std::string::npos);
+  EXPECT_TRUE(file.has_lost_none());
 }
 
 GO_TEST(tracer, each_goroutine_of_many_is_there) {
-  const trace_file file;
+  const trace_path file;
   const int count = sley_test::rounds(500);
   trace::start(file.path());
   sley::wait_group all;
@@ -161,7 +91,7 @@ GO_TEST(tracer, each_goroutine_of_many_is_there) {
   const auto runs = file.runs();
   expect_one_at_a_time(runs);
   std::set<std::string> names;
-  for (const run& r : runs) names.insert(r.name);
+  for (const traced_run& r : runs) names.insert(r.name);
   EXPECT_GE(names.size(), static_cast<std::size_t>(count) + 1) << "and the main goroutine";
 }
 
@@ -177,7 +107,7 @@ namespace {
 }  // namespace
 
 GO_TEST(tracer, the_place_of_a_start_is_the_programs) {
-  const trace_file file;
+  const trace_path file;
   trace::start(file.path());
   sley::wait_group all;
   starts_some_here(all);
@@ -185,19 +115,19 @@ GO_TEST(tracer, the_place_of_a_start_is_the_programs) {
   EXPECT_TRUE(sley_test::eventually([] { return sley::runtime::num_goroutines() == 1; }));
   trace::stop();
   const auto runs = file.runs();
-  const auto direct = of(runs, "by go");
+  const auto direct = runs_of(runs, "by go");
   ASSERT_FALSE(direct.empty());
   if (direct.front().started.find(':') == std::string::npos) GTEST_SKIP() << "no lines are known";
   EXPECT_NE(direct.front().started.find("starts_some_here"), std::string::npos)
       << direct.front().started;
-  for (const run& r : runs) {
+  for (const traced_run& r : runs) {
     EXPECT_EQ(r.started.find("sley/detail/"), std::string::npos) << r.name << ": " << r.started;
     EXPECT_EQ(r.started.find("sley/go.hpp"), std::string::npos) << r.name << ": " << r.started;
   }
 }
 
 GO_TEST(tracer, the_file_is_utf8_whatever_the_names_are) {
-  const trace_file file;
+  const trace_path file;
   trace::start(file.path());
   sley::wait_group all;
   const std::string names[] = {std::string(30, 'n') + "\xc3\xa4", "no \xff UTF-8 \xc3",
@@ -211,13 +141,130 @@ GO_TEST(tracer, the_file_is_utf8_whatever_the_names_are) {
   trace::stop();
   EXPECT_TRUE(sley_test::is_utf8(file.text())) << file.text();
   const auto runs = file.runs();
-  EXPECT_FALSE(of(runs, std::string(30, 'n') + ", goroutine").empty()) << "cut at a character";
-  EXPECT_FALSE(of(runs, "no \\\\xff UTF-8 \\\\xc3, goroutine").empty()) << "as dumps show it";
-  EXPECT_FALSE(of(runs, "caf\xc3\xa9, goroutine").empty());
+  EXPECT_FALSE(runs_of(runs, std::string(30, 'n') + ", goroutine").empty()) << "cut at a character";
+  EXPECT_FALSE(runs_of(runs, "no \\\\xff UTF-8 \\\\xc3, goroutine").empty()) << "as dumps show it";
+  EXPECT_FALSE(runs_of(runs, "caf\xc3\xa9, goroutine").empty());
+}
+
+// 40,000 switches, each with a wake, at full rate.
+GO_TEST(tracer, a_pingpong_loses_nothing) {
+  const trace_path file;
+  const int rounds = sley_test::rounds(20'000);
+  const sley::chan<int> there, back;
+  trace::start(file.path());
+  sley::go({.name = "pong"}, [&] {
+    for (const int i : there) back.send(i);
+    back.close();
+  });
+  for (int i = 0; i < rounds; ++i) {
+    there.send(i);
+    back.receive();
+  }
+  there.close();
+  back.receive();
+  trace::stop();
+  EXPECT_TRUE(file.has_lost_none());
+  const auto runs = file.runs();
+  expect_one_at_a_time(runs);
+  // Beside another processor it may go through more than one round in a run.
+  EXPECT_GE(runs_of(runs, "pong").size(), static_cast<std::size_t>(rounds) / 10);
+}
+
+// On one processor every wake leads to a run of the goroutine that was woken, at the same place.
+GO_TEST(tracer, an_arrow_leads_from_the_waker_to_the_run) {
+  const trace_path file;
+  const sley::chan<int> c;
+  trace::start(file.path());
+  sley::wait_group all;
+  all.add(1);
+  sley::go({.name = "woken"}, [&] {
+    for (int i = 0; i < 100; ++i) EXPECT_EQ(c.receive(), i);
+    all.done();
+  });
+  for (int i = 0; i < 100; ++i) {
+    sley::this_goroutine::yield();  // so that it waits
+    c.send(i);
+  }
+  all.wait();
+  trace::stop();
+  const std::vector<traced_run> runs = file.runs();
+  const std::vector<traced_run> woken = runs_of(runs, "woken, goroutine ");
+  ASSERT_FALSE(woken.empty());
+  const std::string id = woken[0].name.substr(std::string("woken, goroutine ").size());
+  std::map<std::string, double> begun;
+  std::size_t arrows = 0;
+  const auto ends = file.marks("f");
+  for (const traced_mark& begin : file.marks("s")) {
+    if (begin.id != id) continue;
+    const auto end = std::ranges::find_if(
+        ends, [&](const traced_mark& m) { return m.id == id && m.us >= begin.us; });
+    if (end == ends.end()) continue;  // the trace ended first
+    ++arrows;
+    EXPECT_TRUE(std::ranges::any_of(woken, [&](const traced_run& r) {
+      return r.processor == end->processor && r.begin_us == end->us;
+    })) << "an arrow ends where the goroutine's run begins";
+    EXPECT_TRUE(std::ranges::any_of(runs, [&](const traced_run& r) {
+      return r.processor == begin.processor && r.begin_us <= begin.us &&
+             begin.us <= r.begin_us + r.length_us;
+    })) << "an arrow begins in a run";
+  }
+  EXPECT_GE(arrows, 50u);
+}
+
+GO_TEST(tracer, the_program_notes_regions_tasks_and_logs) {
+  const trace_path file;
+  EXPECT_FALSE(trace::is_enabled());
+  trace::log("nothing");
+  auto older = std::make_unique<trace::region>("older");
+  trace::start(file.path());
+  EXPECT_TRUE(trace::is_enabled());
+  older = nullptr;
+  const std::string long_text(300, 'x');
+  {
+    const trace::task order("order \"7\"");
+    const trace::region outer(order, "outer");
+    const sley::chan<int> c;
+    sley::wait_group all;
+    all.go([&] {
+      const trace::region inner(order, "ships it");
+      EXPECT_EQ(c.receive(), 1);
+    });
+    const trace::region inner("inner");
+    c.send(1);
+    all.wait();
+    order.log("is done");
+    trace::log(long_text);
+    trace::log("");
+  }
+  trace::stop();
+  EXPECT_TRUE(sley_test::is_utf8(file.text()));
+  const auto begins = file.marks("b");
+  const auto ends = file.marks("e");
+  const auto logs = file.marks("i");
+  const auto count = [](const std::vector<traced_mark>& all, const std::string& name) {
+    return std::ranges::count(all, name, &traced_mark::name);
+  };
+  for (const char* name : {"outer", "inner", "ships it"}) {
+    EXPECT_EQ(count(begins, name), 1) << name;
+    EXPECT_EQ(count(ends, name), 1) << name;
+  }
+  EXPECT_EQ(begins.size(), 4u) << "three regions and a task";
+  EXPECT_EQ(ends.size(), 4u) << "and not the region that began before the trace";
+  const auto of_task = std::ranges::find(begins, std::string("ships it"), &traced_mark::name);
+  ASSERT_NE(of_task, begins.end());
+  const auto main = std::ranges::find(begins, std::string("outer"), &traced_mark::name);
+  EXPECT_EQ(of_task->task, main->task) << "both belong to the order";
+  EXPECT_EQ(main->goroutine, "1");
+  EXPECT_EQ(main->id, "1") << "a region's row is its goroutine's";
+  ASSERT_EQ(logs.size(), 3u);
+  EXPECT_EQ(logs[0].name, "is done");
+  EXPECT_EQ(logs[0].task, main->task);
+  EXPECT_EQ(logs[1].name, long_text.substr(0, 255));
+  EXPECT_EQ(logs[2].name, "");
 }
 
 GO_TEST(tracer, goroutines_that_compute_and_block_are_seen_to_lose_their_processor) {
-  const trace_file file;
+  const trace_path file;
   const int procs = sley::runtime::max_procs();
   trace::start(file.path());
   sley::wait_group all;
@@ -247,7 +294,7 @@ GO_TEST(tracer, is_switched_by_any_thread_while_others_work_and_processors_come_
   }
   std::thread thread([&] {
     for (int i = 0; i < sley_test::rounds(20); ++i) {
-      const trace_file file;
+      const trace_path file;
       trace::start(file.path());
       const int laps_before = laps;
       sley::runtime::set_max_procs(1 + i % 8);
@@ -267,7 +314,7 @@ GO_TEST(tracer, is_switched_by_any_thread_while_others_work_and_processors_come_
 }
 
 GO_TEST(tracer, misuse_is_named) {
-  const trace_file file;
+  const trace_path file;
   trace::stop();  // nothing
   EXPECT_THROW(trace::start("/nonexistent/trace.json"), std::system_error);
   trace::start(file.path());

@@ -47,6 +47,11 @@ extern long size;
 
 namespace debugging {
 void work();
+struct order {
+  int items;
+};
+void check(const order&);
+void handle(sley::http::request&, sley::http::response&);
 extern sley::http::response& out;
 }  // namespace debugging
 

@@ -1,5 +1,6 @@
 // The pages of <sley/http/debug.hpp>.
 #include "support/profile.hpp"
+#include "support/protobuf.hpp"
 #include "support/text.hpp"
 #include "support/web.hpp"
 
@@ -153,6 +154,10 @@ TEST(debug_pages, have_a_trace) {
     for (const char* number : {"", "0", "61"}) {
       EXPECT_EQ(status_of(ask("/debug/pprof/trace?seconds=" + std::string(number))), 400);
     }
+    const std::string other = ask("/debug/pprof/trace?seconds=1&format=perfetto");
+    EXPECT_TRUE(has(other, "filename=\"trace.pftrace\""));
+    EXPECT_FALSE(sley_test::fields_of(profile_in(other), 1).empty()) << "packets";
+    EXPECT_EQ(status_of(ask("/debug/pprof/trace?format=xml")), 400);
     sley::debug::trace::start("/dev/null");
     const std::string refused = ask("/debug/pprof/trace");
     EXPECT_EQ(status_of(refused), 409);

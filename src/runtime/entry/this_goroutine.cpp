@@ -8,6 +8,7 @@
 #include "runtime/entry/foreign.hpp"
 #include "runtime/entry/main_exception.hpp"
 #include "runtime/entry/sleep.hpp"
+#include "runtime/entry/tracer.hpp"
 #include "runtime/inspect/last_words.hpp"
 #include "runtime/queue/ready.hpp"
 #include "runtime/run/exit.hpp"
@@ -60,6 +61,7 @@ void set_name(std::string_view name) {
   rt::goroutine* g = self_or_throw("sley::this_goroutine::set_name: not on a goroutine");
   rt::change_extra(g, [name](rt::goroutine_extra& extra) { extra.set_name(name); });
   rt::show_in_reports(*g);
+  rt::note_name_in_trace();
 }
 
 void yield() {

@@ -20,48 +20,68 @@ void for_each_processor(F f) {
   for (std::uint32_t i = 0; i < procs; ++i) f(&sched.processors[i]);
 }
 
-void switch_on(void* traces) {
-  sched.traces = static_cast<run_trace*>(traces);
-  raise_on_all_machines(parts::border::traced);
-  for_each_processor([](processor* p) {
-    p->trace = sched.traces + p->id;
+void switch_on(const trace_memory* memory) {
+  sched.trace = memory;
+  sched.is_traced.store_relaxed(true);
+  for_each_processor([memory](processor* p) {
+    set_trace(p, memory);
     const machine* m = p->m.read_relaxed();  // the machine is shut out
-    if (m != nullptr && m->g != nullptr) trace_begin(p, m, m->g);
+    if (m != nullptr) trace_acquire(p, m);
   });
 }
 
-void switch_off(void*) {
-  lower_on_all_machines(parts::border::traced);
-  for_each_processor([](processor* p) {
-    if (p->trace != nullptr) trace_end(p, "running");
-    p->trace = nullptr;
-  });
-  sched.traces = nullptr;
+void switch_off(const trace_memory*) {
+  sched.is_traced.store_relaxed(false);
+  for_each_processor([](processor* p) { set_trace(p, nullptr); });
+  sched.trace = nullptr;
 }
 
 struct switch_request : world_request {
-  switch_request(void (*how)(void*), run_trace* traces) noexcept
-      : world_request{&switch_request::serve}, f(how), arg(traces) {}
+  switch_request(void (*how)(const trace_memory*), const trace_memory* what) noexcept
+      : world_request{&switch_request::serve}, f(how), memory(what) {}
 
   static void serve(world_request* r) noexcept {
-    auto* self = static_cast<switch_request*>(r);
-    with_world_stopped(self->f, self->arg);
+    with_world_stopped(
+        [](void* arg) {
+          auto* self = static_cast<switch_request*>(arg);
+          self->f(self->memory);
+        },
+        r);
   }
 
-  void (*f)(void*);
-  run_trace* arg;
+  void (*f)(const trace_memory*);
+  const trace_memory* memory;
 };
 
-void do_stopped(void (*f)(void*), run_trace* traces) {
-  switch_request r(f, traces);
+void do_stopped(void (*f)(const trace_memory*), const trace_memory* memory) {
+  switch_request r(f, memory);
   enter();
   ask_sysmon(r, wait::tracing);
   leave();
 }
 
+// The calling goroutine's processor, if it notes what happens; else null.
+processor* traced_processor(const machine* m) noexcept {
+  return m->is_foreign || m->p == nullptr || m->p->trace == nullptr ? nullptr : m->p;
+}
+
 }  // namespace
 
-void start_tracing(run_trace* traces) { do_stopped(&switch_on, traces); }
+void start_tracing(const trace_memory& memory) { do_stopped(&switch_on, &memory); }
 void stop_tracing() { do_stopped(&switch_off, nullptr); }
+
+void note_in_trace(trace_kind kind, std::uint64_t task, std::string_view text) noexcept {
+  if (!sched.is_traced.load_relaxed()) return;
+  machine* m = enter();
+  if (processor* p = traced_processor(m)) trace_note(p, kind, task, text);
+  leave(m);
+}
+
+void note_name_in_trace() noexcept {
+  if (!sched.is_traced.load_relaxed()) return;
+  machine* m = enter();
+  if (processor* p = traced_processor(m)) trace_name(p, m->g);
+  leave(m);
+}
 
 }  // namespace sley::rt

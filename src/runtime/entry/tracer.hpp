@@ -1,17 +1,23 @@
-// Records which goroutine ran on which processor and when, for <sley/debug.hpp>.
-//
-// While the tracer is on, a reason stays raised at the border of each machine. So goroutines are
-// not switched to directly: all switches pass by the machine's own stack, where they are recorded.
-// While the tracer is off, it costs nothing.
+// Switches traces on and off for <sley/debug.hpp>, and takes the program's notes for them.
 #pragma once
 
 #include "runtime/state/run_trace.hpp"
 
+#include <cstdint>
+#include <string_view>
+
 namespace sley::rt {
 
-// `traces` has a zeroed element for each of max_processors. The caller reads from them and keeps
-// them until stop_tracing() has returned. One trace at a time. Both park. Any thread. [user]
-void start_tracing(run_trace* traces);
+// All processors note what happens, in this memory, which the caller keeps until stop_tracing() has
+// returned. Anyone may read the rings meanwhile. If a trace is on already, it goes on in the same
+// memory, and the machines and goroutines that have processors are noted once more. Both park. Any
+// thread. [user]
+void start_tracing(const trace_memory& memory);
 void stop_tracing();
+
+// Notes something for the calling goroutine, if a trace is on and the goroutine has a processor.
+// Never parks. Any thread, but only goroutines have processors. [user]
+void note_in_trace(trace_kind kind, std::uint64_t task, std::string_view text) noexcept;
+void note_name_in_trace() noexcept;
 
 }  // namespace sley::rt

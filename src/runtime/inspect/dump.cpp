@@ -9,6 +9,7 @@
 #include "platform/interrupt.hpp"
 #include "platform/os.hpp"
 #include "runtime/inspect/goroutine_text.hpp"
+#include "runtime/inspect/death_record.hpp"
 #include "runtime/inspect/last_words.hpp"
 #include "runtime/inspect/deep_stack.hpp"
 #include "runtime/inspect/stack_groups.hpp"
@@ -121,6 +122,7 @@ void dump_all(int fd) noexcept {
   base::line_writer().text("\n").flush(fd);
   dumper d{.out = goroutine_printer(fd, may_allocate), .first = g, .own = &own};
   run_on_large_stack(&dumper::run, &d);
+  write_death_record();
 }
 
 namespace {

@@ -8,6 +8,7 @@
 #include "base/check.hpp"
 #include "base/print.hpp"
 #include "platform/fault.hpp"
+#include "runtime/inspect/death_record.hpp"
 #include "runtime/inspect/dump.hpp"
 #include "runtime/inspect/exception_header.hpp"
 #include "runtime/inspect/last_words.hpp"
@@ -77,6 +78,7 @@ void report_uncaught_exception(_Unwind_Exception* exception) noexcept {
   if (const char* what = what_of(t)) line.text(": ").shown(what);
   line.text("\n\n").flush(2);
   dump_this_goroutine(2);
+  write_death_record();
   complete_last_words();
 }
 
@@ -93,6 +95,7 @@ void report_termination() noexcept {
   }
   line.text("\n\n").flush(2);
   dump_this_goroutine(2);
+  write_death_record();
 }
 
 namespace {
@@ -148,6 +151,7 @@ void report_failure(const platform::failure& f) noexcept {
   append_goroutine(line, m->g);
   line.text("\n\n").flush(2);
   dump_this_goroutine_from(2, f.registers);
+  write_death_record();
 }
 
 }  // namespace sley::rt

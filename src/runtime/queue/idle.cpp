@@ -29,7 +29,7 @@ void acquire_p(machine* m, processor* p) noexcept {
   m->p = p;
   p->m.publish(m);
   if (m->border.attention() != 0) m->border.lower(parts::border::lost);
-  if (p->trace != nullptr && m->g != nullptr) trace_begin(p, m, m->g);
+  if (p->trace != nullptr) trace_acquire(p, m);
 }
 
 processor* release_p(machine* m) noexcept {

@@ -5,6 +5,7 @@
 #include "runtime/queue/wake.hpp"
 #include "runtime/state/machine.hpp"
 #include "runtime/state/processor.hpp"
+#include "runtime/state/run_trace.hpp"
 #include "runtime/state/sched_state.hpp"
 
 #include <utility>
@@ -52,8 +53,9 @@ namespace {
 
 // Rare cases are functions of their own, which do all that is left: a call in the middle would have
 // the others save registers for it.
-[[gnu::noinline]] void start_measured(machine* m, goroutine* g) noexcept {
-  measure_spawn(m->p, g);
+[[gnu::noinline]] void start_noted(machine* m, goroutine* g, bool is_measured) noexcept {
+  if (is_measured) measure_spawn(m->p, g);
+  if (m->p->trace != nullptr) trace_spawn(m->p, g);
   run_next(m, g);
   wake_if_needed();
 }
@@ -64,8 +66,10 @@ void start(machine* m, goroutine* g) noexcept {
   g->status.transition(parts::status::idle, parts::status::runnable);
   if (processor* p = m->p; p == nullptr) {
     sched.spawned.add_relaxed(1);
-  } else if (__builtin_expect(count(p->figures.spawned) >= p->meter.next_spawned, 0)) {
-    return start_measured(m, g);
+  } else {
+    const bool is_measured = count(p->figures.spawned) >= p->meter.next_spawned;
+    const bool is_noted = is_measured || p->trace != nullptr;
+    if (__builtin_expect(is_noted, 0)) return start_noted(m, g, is_measured);
   }
   run_next(m, g);
   wake_if_needed();
@@ -95,9 +99,21 @@ bool is_woken_thread(goroutine* g) noexcept {
   return false;
 }
 
+inline bool is_traced(const machine* m) noexcept {
+  return m->p != nullptr && m->p->trace != nullptr;
+}
+
+[[gnu::noinline]] void ready_noted(machine* m, goroutine* g) noexcept {
+  trace_ready(m->p, g);
+  run_next(m, g);
+  wake_if_needed();
+}
+
 [[gnu::noinline]] void ready_with_needs(goroutine* g) noexcept {
   if (is_woken_thread(g)) return;
-  run_next(current_machine(), g);
+  machine* m = current_machine();
+  if (is_traced(m)) trace_ready(m->p, g);
+  run_next(m, g);
   wake_if_needed();
 }
 
@@ -105,7 +121,9 @@ bool is_woken_thread(goroutine* g) noexcept {
 
 void ready(goroutine* g) noexcept {
   if (make_runnable(g)) return ready_with_needs(g);
-  run_next(current_machine(), g);
+  machine* m = current_machine();
+  if (__builtin_expect(is_traced(m), 0)) return ready_noted(m, g);
+  run_next(m, g);
   wake_if_needed();
 }
 
@@ -113,9 +131,13 @@ namespace {
 
 // Wakes foreign threads, and returns the goroutines that must be queued.
 goroutine_list make_all_runnable(goroutine_list&& woken) noexcept {
+  const machine* m = current_machine();
+  processor* traced = m != nullptr && is_traced(m) ? m->p : nullptr;
   goroutine_list batch;
   while (goroutine* g = woken.pop_front()) {
-    if (!make_runnable(g) || !is_woken_thread(g)) batch.push_back(g);
+    if (make_runnable(g) && is_woken_thread(g)) continue;
+    if (traced != nullptr) trace_ready(traced, g);
+    batch.push_back(g);
   }
   return batch;
 }

@@ -14,7 +14,6 @@
 #include "runtime/state/processor.hpp"
 #include "runtime/state/records.hpp"
 #include "runtime/state/report_name.hpp"
-#include "runtime/state/run_trace.hpp"
 #include "runtime/state/sched_state.hpp"
 
 #include <cxxabi.h>
@@ -67,11 +66,9 @@ struct continuation {
   goroutine* g = m->g;
   parts::stack* s = g->stack;
   m->ends = m->locks != 0;  // it was locked to this thread, which ends with it
-  goroutine* next = m->ends ? nullptr : next_local(m, s->map_bytes == 0 ? s : nullptr).g;
-  if (next == nullptr) {
-    if (m->p->trace != nullptr) trace_end(m->p, "ended");
-    count_leave(m->p, nullptr);
-  }
+  goroutine* next =
+      m->ends ? nullptr : next_local(m, departure::ends, s->map_bytes == 0 ? s : nullptr).g;
+  if (next == nullptr) count_leave(m->p, nullptr, departure::ends);
   const bool was_main = std::exchange(m->main_returned, false);
   retire(m, g);
   if (was_main) {

@@ -71,11 +71,8 @@ bool stays_on_yield(const processor* p) noexcept {
   g->parked_s.store_relaxed(sched.coarse_s.load_relaxed());
   count(m->p->figures.parks);
   m->after = {action, g, arg};
-  goroutine* next = next_local(m).g;
-  if (next == nullptr) {
-    if (m->p->trace != nullptr) trace_end(m->p, text_of(reason));
-    count_leave(m->p, g);
-  }
+  goroutine* next = next_local(m, departure::parks).g;
+  if (next == nullptr) count_leave(m->p, g, departure::parks);
   switch_away(m, g, next);
 }
 
@@ -114,16 +111,14 @@ void park_and_release(wait reason, const void* object, detail::lock& held) noexc
     }
     return;
   }
-  const local_pick next = next_local(m);
+  const local_pick next = next_local(m, departure::yields);
   if (next.is_idle && sched.queue.rotate_if_empty(g)) {
     begin_slice(m->p);
+    if (m->p->trace != nullptr) trace_yield_alone(m->p, g);
     return;
   }
   m->after = {stays_on_yield(m->p) ? &push_last_here : &push_last, g, nullptr};
-  if (next.g == nullptr) {
-    if (m->p->trace != nullptr) trace_end(m->p, "yielded");
-    count_leave(m->p, g);
-  }
+  if (next.g == nullptr) count_leave(m->p, g, departure::yields);
   switch_away(m, g, next.g);
 }
 

@@ -10,7 +10,6 @@
 #include "runtime/state/goroutine.hpp"
 #include "runtime/state/hold.hpp"
 #include "runtime/state/processor.hpp"
-#include "runtime/state/run_trace.hpp"
 #include "runtime/state/sched_state.hpp"
 
 namespace sley::rt {
@@ -33,8 +32,7 @@ bool see_to(machine* m, goroutine* g) noexcept {
   if (!next.inherits_slice) begin_slice(m->p);
   if (g->needs.load_acquire("TR-1") != 0 && !see_to(m, g)) return;
   g->status.transition(parts::status::runnable, parts::status::running);
-  count_switch(m->p, nullptr);
-  if (m->p->trace != nullptr) trace_begin(m->p, m, g);
+  count_switch(m->p, nullptr, g, departure::none);
   switch_from_machine(m, g);
 }
 

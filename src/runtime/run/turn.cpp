@@ -31,12 +31,12 @@ void sleep_until_turn(machine* m, goroutine* g) noexcept {
   if (m->next_p == nullptr) return;  // release_interrupted() woke it, without a processor
   acquire_p(m, m->next_p);
   m->border.lower(parts::border::preempt);  // the slice that was to end has ended
-  count_switch(m->p, nullptr);
+  count_switch(m->p, nullptr, g, departure::none);
 }
 
 void note_leave(machine* m, goroutine* g) noexcept {
   if (m->p != nullptr) {
-    count_leave(m->p, g);
+    count_leave(m->p, g, departure::none);
   } else {
     leave_without_p(m, g);
   }

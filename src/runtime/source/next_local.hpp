@@ -63,8 +63,8 @@ inline bool wants_global_first(const processor* p) noexcept {
 }
 
 // A goroutine that has not begun gets `warm`, if it is given and of the right size, instead of a
-// stack from the pool.
-[[gnu::always_inline]] inline local_pick next_local(machine* m,
+// stack from the pool. `how`: in what way the goroutine that runs leaves.
+[[gnu::always_inline]] inline local_pick next_local(machine* m, departure how,
                                                     parts::stack* warm = nullptr) noexcept {
   processor* p = m->p;
   if (m->border.attention() != 0 || are_timers_due(p)) return {nullptr, false};
@@ -88,7 +88,7 @@ inline bool wants_global_first(const processor* p) noexcept {
     }
   }
   g->status.transition(parts::status::runnable, parts::status::running);
-  count_switch(p, m);
+  count_switch(p, m, g, how);
   return {g, false};
 }
 

@@ -10,6 +10,7 @@
 #include "parts/run_queue.hpp"
 #include "parts/stack_pool.hpp"
 #include "platform/cpu.hpp"
+#include "runtime/state/departure.hpp"
 #include "runtime/state/goroutine.hpp"
 #include "runtime/state/poll_set.hpp"
 #include "runtime/state/sched_meter.hpp"
@@ -77,7 +78,7 @@ struct alignas(platform::cache_line_bytes) processor {
   parts::stack* stacks = nullptr;       // [owner] free stacks, warmest first
   std::size_t stack_count = 0;          // [owner]
 
-  run_trace* trace = nullptr;  // [stw] where its runs are recorded; null: the tracer is off
+  run_trace* trace = nullptr;  // [stw] where events are noted; null: no trace is on
 
   timer_set timers;
   parts::reader_slots<reader_marks> readers;  // of shared_mutexes
@@ -90,17 +91,18 @@ inline bool has_local_work(const processor* p) noexcept {
   return !p->next.is_empty() || !p->queue.is_empty();
 }
 
-// By the holder: a goroutine gets the processor. The one that runs on `m` loses it by that, and was
-// not told to count_leave(); null: none does.
-[[gnu::always_inline]] inline void count_switch(processor* p, const machine* m) noexcept {
+// By the holder: the goroutine gets the processor. The one that runs on `m` loses it by that, and
+// was not told to count_leave(); null: none does.
+[[gnu::always_inline]] inline void count_switch(processor* p, const machine* m, goroutine* next,
+                                                departure how) noexcept {
   const std::uint64_t number = count(p->figures.switches);
-  if (__builtin_expect(number >= p->meter.next_look, 0)) measure_switch(p, m);
+  if (__builtin_expect(number >= p->meter.next_look, 0)) look_at_switch(p, m, next, how);
 }
 
 // By the holder: the goroutine leaves the processor, and no other gets it by the same switch.
-inline void count_leave(processor* p, goroutine* leaving) noexcept {
+inline void count_leave(processor* p, goroutine* leaving, departure how) noexcept {
   const std::uint64_t next = p->figures.switches.load_relaxed() + 1;
-  if (__builtin_expect(next >= p->meter.next_look, 0)) measure_leave(p, leaving);
+  if (__builtin_expect(next >= p->meter.next_look, 0)) look_at_leave(p, leaving, how);
 }
 
 // By the holder: the goroutine that runs next gets a whole time slice.

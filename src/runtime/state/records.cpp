@@ -17,7 +17,6 @@ namespace {
 parts::permanent_memory memory;
 detail::lock machines_lock{detail::lock_rank::machines};
 machine* unused_machines = nullptr;  // [lock: machines_lock]
-std::uint32_t raised_on_new = 0;     // [lock: machines_lock] reasons of the border
 
 // Adds new records to `records`. False if there is no memory. Without sched.lock, because a first
 // touch of memory takes long.
@@ -109,7 +108,6 @@ machine* new_machine() noexcept {
     m->g = nullptr;
     m->last_p = nullptr;
     m->border.lower(~std::uint32_t{parts::border::closed});
-    m->border.raise(raised_on_new);
     return m;
   }
   void* place = memory.allocate(sizeof(machine));
@@ -118,25 +116,8 @@ machine* new_machine() noexcept {
   const machine* before = sched.machines.newest();
   m->id = before == nullptr ? 0 : before->id + 1;
   m->random = base::random(platform::seed() + max_processors + m->id);
-  m->border.raise(raised_on_new);
   sched.machines.add(m);
   return m;
-}
-
-void raise_on_all_machines(parts::border::reason reason) noexcept {
-  detail::lock_guard guard(machines_lock);
-  raised_on_new |= reason;
-  for (machine* m : sched.machines) {
-    m->border.raise(reason);
-  }
-}
-
-void lower_on_all_machines(parts::border::reason reason) noexcept {
-  detail::lock_guard guard(machines_lock);
-  raised_on_new &= ~std::uint32_t{reason};
-  for (machine* m : sched.machines) {
-    m->border.lower(reason);
-  }
 }
 
 void raise_stop() noexcept {

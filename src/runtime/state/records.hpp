@@ -21,10 +21,6 @@ std::uint64_t next_goroutine_id(machine* m) noexcept;
 machine* new_machine() noexcept;
 // Takes back a machine whose thread is gone or was never made.
 void give_machine(machine* m) noexcept;
-// Raises the reason on all machines, present and future. [stw]
-void raise_on_all_machines(parts::border::reason reason) noexcept;
-// Undoes that. [stw]
-void lower_on_all_machines(parts::border::reason reason) noexcept;
 // Each machine that there is looks, at its next entry or round, whether the scheduler is halted.
 void raise_stop() noexcept;
 // Makes the calling thread the machine's.

@@ -6,6 +6,7 @@
 #include "runtime/state/machine.hpp"
 #include "runtime/state/options.hpp"
 #include "runtime/state/processor.hpp"
+#include "runtime/state/run_trace.hpp"
 
 #include <utility>
 
@@ -37,6 +38,37 @@ void end_run(sched_meter& meter, std::int64_t now_ns) noexcept {
   }
 }
 
+void look_next_at(processor* p, std::uint64_t number) noexcept {
+  p->meter.next_look = p->trace != nullptr ? 0 : number;
+}
+
+// False: the look was for a trace that is on, or was until now.
+bool has_to_measure(processor* p, std::uint64_t number) noexcept {
+  if (p->meter.run_began_ns != 0 || number >= p->meter.next_measured) return true;
+  look_next_at(p, p->meter.next_measured);
+  return false;
+}
+
+void measure_switch(processor* p, const machine* m, std::uint64_t number) noexcept {
+  sched_meter& meter = p->meter;
+  const std::int64_t now_ns = platform::now_ns();
+  end_run(meter, now_ns);
+  look_next_at(p, meter.next_measured);
+  if (number < meter.next_measured) return;
+  if (m != nullptr) mark(m->g, now_ns);
+  meter.run_began_ns = now_ns;
+  look_next_at(p, number + 1);
+  meter.next_measured = number + draw_distance(meter);
+}
+
+void measure_leave(processor* p, goroutine* leaving, std::uint64_t number) noexcept {
+  sched_meter& meter = p->meter;
+  const std::int64_t now_ns = platform::now_ns();
+  end_run(meter, now_ns);
+  look_next_at(p, meter.next_measured);
+  if (number >= meter.next_measured && leaving != nullptr) mark(leaving, now_ns);
+}
+
 }  // namespace
 
 void start_meter(processor* p) noexcept {
@@ -46,26 +78,17 @@ void start_meter(processor* p) noexcept {
   meter.next_spawned = draw_distance(meter);
 }
 
-[[gnu::noinline]] void measure_switch(processor* p, const machine* m) noexcept {
-  sched_meter& meter = p->meter;
-  const std::int64_t now_ns = platform::now_ns();
+[[gnu::noinline]] void look_at_switch(processor* p, const machine* m, goroutine* next,
+                                      departure how) noexcept {
+  if (p->trace != nullptr) trace_switch(p, m, next, how);
   const std::uint64_t number = p->figures.switches.load_relaxed();
-  end_run(meter, now_ns);
-  meter.next_look = meter.next_measured;
-  if (number < meter.next_measured) return;
-  if (m != nullptr) mark(m->g, now_ns);
-  meter.run_began_ns = now_ns;
-  meter.next_look = number + 1;
-  meter.next_measured = number + draw_distance(meter);
+  if (has_to_measure(p, number)) measure_switch(p, m, number);
 }
 
-[[gnu::noinline]] void measure_leave(processor* p, goroutine* leaving) noexcept {
-  sched_meter& meter = p->meter;
-  const std::int64_t now_ns = platform::now_ns();
-  end_run(meter, now_ns);
-  meter.next_look = meter.next_measured;
+[[gnu::noinline]] void look_at_leave(processor* p, goroutine* leaving, departure how) noexcept {
+  if (p->trace != nullptr) trace_leave(p, leaving, how);
   const std::uint64_t number = p->figures.switches.load_relaxed() + 1;
-  if (number >= meter.next_measured && leaving != nullptr) mark(leaving, now_ns);
+  if (has_to_measure(p, number)) measure_leave(p, leaving, number);
 }
 
 [[gnu::noinline]] void measure_spawn(processor* p, goroutine* started) noexcept {
@@ -86,7 +109,7 @@ void start_meter(processor* p) noexcept {
 
 void end_measured_run(processor* p) noexcept {
   end_run(p->meter, platform::now_ns());
-  p->meter.next_look = p->meter.next_measured;
+  look_next_at(p, p->meter.next_measured);
 }
 
 void leave_without_p(machine* m, goroutine* g) noexcept {

@@ -20,6 +20,7 @@
 
 #include "base/random.hpp"
 #include "parts/time_histogram.hpp"
+#include "runtime/state/departure.hpp"
 
 #include <cstdint>
 
@@ -31,7 +32,8 @@ struct processor;
 
 // A processor's. All but the histograms: [owner]
 struct sched_meter {
-  std::uint64_t next_look = 0;      // there is something to do at the switch with this number
+  // There is something to do at the switch with this number; while a trace is on, at each.
+  std::uint64_t next_look = 0;
   std::uint64_t next_measured = 0;  // the number of the next switch that is measured
   std::uint64_t next_spawned = 0;   // the same for goroutines that are started
   std::int64_t run_began_ns = 0;    // of the present goroutine, if its run is measured; else 0
@@ -45,11 +47,11 @@ void start_meter(processor* p) noexcept;
 
 // ---- the rare cases, in sched_meter.cpp ----
 
-// This switch is measured, or ends a run that is. The goroutine that runs on `m` loses the
-// processor by it; null: none does.
-void measure_switch(processor* p, const machine* m) noexcept;
+// This switch is measured, or ends a run that is, or is traced. The goroutine that runs on `m`
+// loses the processor by it; null: none does.
+void look_at_switch(processor* p, const machine* m, goroutine* next, departure how) noexcept;
 // The same, of a goroutine that loses it before another one gets it. Null: it has ended.
-void measure_leave(processor* p, goroutine* leaving) noexcept;
+void look_at_leave(processor* p, goroutine* leaving, departure how) noexcept;
 void measure_spawn(processor* p, goroutine* started) noexcept;
 // A marked goroutine is runnable from now on.
 void begin_measured_wait(goroutine* g) noexcept;

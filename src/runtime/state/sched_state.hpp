@@ -33,6 +33,8 @@ inline constexpr std::uint32_t max_processors = 256;
 //         arms a timer publishes it and then looks how long the poller sleeps:
 //         store_relaxed(until_ns) + heavy barrier in publish_sleep <-> light barrier + load_relaxed
 //         in timer_armed.
+struct trace_memory;
+
 struct poller_state {
   parts::role role;
   detail::atomic<std::int64_t> until_ns{0};  // [atomic PL-1] 0: no poller
@@ -106,7 +108,9 @@ struct sched_state {
   // pointer, because the rooms that bind stacks are below the one that runs goroutines.
   void (*goroutine_main)() = nullptr;
   detail::atomic<bool> is_snapshot_taken;  // relaxed: a hint for a dump, which can't wait long
-  run_trace* traces = nullptr;  // [stw] an element for each processor; null: the tracer is off
+  const trace_memory* trace = nullptr;     // [stw] null: no trace is on
+  // The same, for threads that are about to note something: a hint.
+  detail::atomic<bool> is_traced;
   base::published<std::uint32_t> watched_count;   // descriptors in use; changed by run/netpoll.cpp
   detail::atomic<std::uint32_t> stackless_count;  // size of `stackless`, read without the lock
 

@@ -100,7 +100,7 @@ void construct_processors(std::uint32_t count) noexcept {
     p->id = made;
     p->random = base::random(platform::seed() + made);
     start_meter(p);
-    p->trace = sched.traces == nullptr ? nullptr : sched.traces + made;
+    set_trace(p, sched.trace);
   }
   sched.made_procs.publish(made);
 }
