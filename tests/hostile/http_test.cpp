@@ -546,22 +546,53 @@ CALLS(metrics_text, "debug::metrics_text(span<const metric> all)") {
 CALLS(function_name, "debug::function_name(uintptr_t address)") {
   use(sley::debug::function_name(x.number<std::uintptr_t>(4096)).size());
 }
-CALLS(trace, "debug::trace::start(string path)") {
+// Calls write(path) with a hostile path, or one that a test may make.
+template <class F>
+void write_trace_at(sley_hostile::arguments& x, const F& write) {
   char name[] = "/tmp/sley_hostile_XXXXXX";
   const int fd = ::mkstemp(name);
   ::close(fd);
   try {
     const std::string path = x.string(name);
     // Not all texts are of files that a test may make.
-    if (path.find('/') != std::string::npos || path.empty() || path.size() > 255) {
-      sley::debug::trace::start(path);
-      sley::debug::trace::stop();
-    }
+    if (path.find('/') != std::string::npos || path.empty() || path.size() > 255) write(path);
   } catch (...) {
     std::remove(name);
     throw;
   }
   std::remove(name);
+}
+CALLS(trace, "debug::trace::start(string path, format kind)") {
+  const auto kind = x.enumerator(sley::debug::trace::format::perfetto);
+  write_trace_at(x, [kind](const std::string& path) {
+    sley::debug::trace::start(path, kind);
+    sley::debug::trace::stop();
+  });
+}
+CALLS(flight_recorder,
+      "debug::trace::flight_recorder::flight_recorder(flight_recorder_options options)") {
+  sley::debug::trace::flight_recorder_options options;
+  options.bytes_per_processor = x.number(options.bytes_per_processor);
+  options.on_death = x.string("");
+  options.on_death_format = x.enumerator(options.on_death_format);
+  const sley::debug::trace::flight_recorder recorder(options);
+}
+CALLS(write_flight_record, "debug::trace::flight_recorder::write(string path, format kind)") {
+  const sley::debug::trace::flight_recorder recorder;
+  const auto kind = x.enumerator(sley::debug::trace::format::perfetto);
+  write_trace_at(x, [&](const std::string& path) { recorder.write(path, kind); });
+}
+CALLS(trace_notes, "debug::trace::log(string_view message)",
+      "debug::trace::task::task(string_view name)", "debug::trace::task::log(string_view message)",
+      "debug::trace::region::region(string_view name)",
+      "debug::trace::region::region(task t, string_view name)") {
+  const sley::debug::trace::flight_recorder recorder;
+  const std::string_view text = x.text("text");
+  sley::debug::trace::log(text);
+  const sley::debug::trace::task task(text);
+  task.log(text);
+  const sley::debug::trace::region one(text);
+  const sley::debug::trace::region other(task, text);
 }
 CALLS(debug_serve, "debug::serve(string_view host_port)") {
   // A server that it starts goes on until the process ends, so no text names a good address.

@@ -53,9 +53,8 @@ namespace {
 
 // Rare cases are functions of their own, which do all that is left: a call in the middle would have
 // the others save registers for it.
-[[gnu::noinline]] void start_noted(machine* m, goroutine* g, bool is_measured) noexcept {
-  if (is_measured) measure_spawn(m->p, g);
-  if (m->p->trace != nullptr) trace_spawn(m->p, g);
+[[gnu::noinline]] void start_noted(machine* m, goroutine* g) noexcept {
+  look_at_spawn(m->p, g);
   run_next(m, g);
   wake_if_needed();
 }
@@ -66,10 +65,8 @@ void start(machine* m, goroutine* g) noexcept {
   g->status.transition(parts::status::idle, parts::status::runnable);
   if (processor* p = m->p; p == nullptr) {
     sched.spawned.add_relaxed(1);
-  } else {
-    const bool is_measured = count(p->figures.spawned) >= p->meter.next_spawned;
-    const bool is_noted = is_measured || p->trace != nullptr;
-    if (__builtin_expect(is_noted, 0)) return start_noted(m, g, is_measured);
+  } else if (__builtin_expect(count(p->figures.spawned) >= p->meter.next_spawned, 0)) {
+    return start_noted(m, g);
   }
   run_next(m, g);
   wake_if_needed();

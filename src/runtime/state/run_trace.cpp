@@ -95,7 +95,8 @@ const char* text_of_end(std::uint8_t end) noexcept {
 void set_trace(processor* p, const trace_memory* memory) noexcept {
   const bool was_on = p->trace != nullptr;
   p->trace = memory == nullptr ? nullptr : memory->traces + p->id;
-  p->meter.next_look = 0;  // each switch looks, or the next one finds out when it must
+  // Each switch and each start looks, or the next one finds out when it must.
+  p->meter.next_look = p->meter.next_spawned = 0;
   if (memory == nullptr) return;
   p->trace->current = 0;
   if (was_on) return;  // the ring has its memory, and readers

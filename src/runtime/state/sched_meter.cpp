@@ -75,7 +75,7 @@ void start_meter(processor* p) noexcept {
   sched_meter& meter = p->meter;
   meter.random = base::random(p->id);
   meter.next_look = meter.next_measured = draw_distance(meter);
-  meter.next_spawned = draw_distance(meter);
+  meter.next_spawned = meter.next_measured_spawn = draw_distance(meter);
 }
 
 [[gnu::noinline]] void look_at_switch(processor* p, const machine* m, goroutine* next,
@@ -91,9 +91,15 @@ void start_meter(processor* p) noexcept {
   if (has_to_measure(p, number)) measure_leave(p, leaving, number);
 }
 
-[[gnu::noinline]] void measure_spawn(processor* p, goroutine* started) noexcept {
-  p->meter.next_spawned = p->figures.spawned.load_relaxed() + draw_distance(p->meter);
-  mark(started, platform::now_ns());
+[[gnu::noinline]] void look_at_spawn(processor* p, goroutine* started) noexcept {
+  sched_meter& meter = p->meter;
+  if (p->trace != nullptr) trace_spawn(p, started);
+  if (const std::uint64_t number = p->figures.spawned.load_relaxed();
+      number >= meter.next_measured_spawn) {
+    meter.next_measured_spawn = number + draw_distance(meter);
+    mark(started, platform::now_ns());
+  }
+  meter.next_spawned = p->trace != nullptr ? 0 : meter.next_measured_spawn;
 }
 
 [[gnu::noinline]] void begin_measured_wait(goroutine* g) noexcept {

@@ -35,8 +35,9 @@ struct sched_meter {
   // There is something to do at the switch with this number; while a trace is on, at each.
   std::uint64_t next_look = 0;
   std::uint64_t next_measured = 0;  // the number of the next switch that is measured
-  std::uint64_t next_spawned = 0;   // the same for goroutines that are started
-  std::int64_t run_began_ns = 0;    // of the present goroutine, if its run is measured; else 0
+  std::uint64_t next_spawned = 0;   // the same two, for goroutines that are started
+  std::uint64_t next_measured_spawn = 0;
+  std::int64_t run_began_ns = 0;  // of the present goroutine, if its run is measured; else 0
   base::random random;
   parts::time_histogram waits;  // from runnable to running
   parts::time_histogram runs;   // from getting the processor to leaving it
@@ -52,7 +53,8 @@ void start_meter(processor* p) noexcept;
 void look_at_switch(processor* p, const machine* m, goroutine* next, departure how) noexcept;
 // The same, of a goroutine that loses it before another one gets it. Null: it has ended.
 void look_at_leave(processor* p, goroutine* leaving, departure how) noexcept;
-void measure_spawn(processor* p, goroutine* started) noexcept;
+// This start of a goroutine is measured, or traced.
+void look_at_spawn(processor* p, goroutine* started) noexcept;
 // A marked goroutine is runnable from now on.
 void begin_measured_wait(goroutine* g) noexcept;
 // A marked goroutine runs. Without a processor its wait is not counted.
