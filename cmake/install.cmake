@@ -35,6 +35,10 @@ if(SLEY_BUILD_SHARED)
     endif()")
 endif()
 
+if(SLEY_INSPECT)
+  install(TARGETS sley_inspect DESTINATION "${CMAKE_INSTALL_BINDIR}")
+endif()
+
 # sley_install(export targets...)   those of the targets that are built
 function(sley_install export)
   set(installed "")

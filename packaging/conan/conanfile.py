@@ -55,7 +55,7 @@ class SleyConan(ConanFile):
     def generate(self):
         CMakeDeps(self).generate()
         toolchain = CMakeToolchain(self)
-        parts = {"TESTS": False, "BENCH": False, "EXAMPLES": False, "TESTING": False,
+        parts = {"TESTS": False, "BENCH": False, "EXAMPLES": False, "INSPECT": False, "TESTING": False,
                  "HTTP": bool(self.options.http), "TLS": bool(self.options.tls),
                  "BUILD_SHARED": bool(self.options.shared),
                  "BUILD_STATIC": not self.options.shared}

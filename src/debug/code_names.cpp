@@ -1,6 +1,5 @@
 #include "debug/code_names.hpp"
 
-#include "platform/symbols.hpp"
 #include "runtime/inspect/goroutine_text.hpp"
 
 #include <algorithm>
@@ -24,13 +23,13 @@ void code_names::keep(void* lines, const platform::frame_name& frame) {
 
 const std::vector<code_line>& code_names::of(std::uintptr_t return_address) {
   const auto [at, is_new] = lines_.try_emplace(return_address);
-  if (is_new) platform::describe(return_address, &code_names::keep, &at->second);
+  if (is_new) source_.describe(return_address, &code_names::keep, &at->second);
   return at->second;
 }
 
 bool code_names::is_runtimes_own(std::uintptr_t return_address) {
   const auto [at, is_new] = is_own_.try_emplace(return_address);
-  if (is_new) at->second = rt::is_runtimes_own(return_address);
+  if (is_new) at->second = rt::is_runtimes_own(return_address, source_);
   return at->second;
 }
 

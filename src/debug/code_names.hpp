@@ -1,15 +1,13 @@
 // Names of code for profiles, each looked up once.
 #pragma once
 
+#include "platform/symbols.hpp"
+
 #include <cstdint>
 #include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
-
-namespace sley::platform {
-struct frame_name;
-}
 
 namespace sley::debug {
 
@@ -26,6 +24,9 @@ struct code_line {
 // For a stack as that of on_large_stack().
 class code_names {
  public:
+  explicit code_names(const platform::symbol_source& source = platform::own_symbols())
+      : source_(source) {}
+
   // The functions that the call before a return address is in, innermost first. Empty if it has no
   // name.
   const std::vector<code_line>& of(std::uintptr_t return_address);
@@ -37,6 +38,7 @@ class code_names {
  private:
   static void keep(void* lines, const platform::frame_name& frame);
 
+  const platform::symbol_source& source_;
   std::unordered_map<std::uintptr_t, std::vector<code_line>> lines_;
   std::unordered_map<std::uintptr_t, bool> is_own_;
 };

@@ -76,7 +76,9 @@ std::uint64_t nanoseconds_now() {
 }  // namespace
 
 profile_message::profile_message(std::initializer_list<profile_unit> values,
-                                 profile_unit period_unit, std::int64_t period) {
+                                 profile_unit period_unit, std::int64_t period,
+                                 const platform::symbol_source& names)
+    : names_(names) {
   text("");  // the first text must be empty
   for (const profile_unit& v : values) {
     message_.add_message(in_profile::sample_type, unit_message(v));
@@ -84,7 +86,7 @@ profile_message::profile_message(std::initializer_list<profile_unit> values,
   message_.add_message(in_profile::period_type, unit_message(period_unit));
   message_.add_number(in_profile::period, static_cast<std::uint64_t>(period));
   message_.add_number(in_profile::time_nanos, nanoseconds_now());
-  platform::for_each_loaded_code(&profile_message::keep_mapping, this);
+  names.for_each_code(&profile_message::keep_mapping, this);
 }
 
 void profile_message::set_duration(std::chrono::nanoseconds duration) {

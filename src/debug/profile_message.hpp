@@ -39,7 +39,8 @@ class profile_message {
   // `period`: what a sample stands for, in `period_unit`. Each sample has a value for each of
   // `values`.
   profile_message(std::initializer_list<profile_unit> values, profile_unit period_unit,
-                  std::int64_t period);
+                  std::int64_t period,
+                  const platform::symbol_source& names = platform::own_symbols());
 
   // A stack of return addresses, innermost first. Equal stacks are samples of their own.
   void add_sample(std::span<const std::uintptr_t> stack, std::span<const std::uint64_t> values,

@@ -1,6 +1,7 @@
 #include "platform/symbols.hpp"
 
 #include "platform/build_id.hpp"
+#include "platform/loaded_code.hpp"
 
 #include <cxxabi.h>
 #include <dlfcn.h>
@@ -18,7 +19,6 @@
 extern "C" {
 #pragma GCC visibility push(hidden)
 
-struct backtrace_state;
 using backtrace_error_callback = void (*)(void* arg, const char* message, int error);
 using backtrace_full_callback = int (*)(void* arg, std::uintptr_t pc, const char* file, int line,
                                         const char* function);
@@ -65,10 +65,15 @@ backtrace_state* state() noexcept {
   return made;
 }
 
+// Of a file of another process's.
+backtrace_state* make_state(const char* path) noexcept {
+  return sley_backtrace_create_state(path, 0, ignore_error, nullptr);
+}
+
 // What is at `at` by the symbol tables of the files, which name local functions and objects too.
-frame_name symbol_at(std::uintptr_t at) noexcept {
+frame_name symbol_at(backtrace_state* by, std::uintptr_t at) noexcept {
   frame_name found;
-  if (state() == nullptr) return found;
+  if (by == nullptr) return found;
   const auto take = [](void* arg, std::uintptr_t, const char* name, std::uintptr_t start,
                        std::uintptr_t) {
     if (name == nullptr) return;
@@ -76,7 +81,7 @@ frame_name symbol_at(std::uintptr_t at) noexcept {
     frame->function = name;
     frame->function_start = start;
   };
-  sley_backtrace_syminfo(state(), at, take, ignore_error, &found);
+  sley_backtrace_syminfo(by, at, take, ignore_error, &found);
   return found;
 }
 
@@ -109,19 +114,24 @@ int visit_frame(void* arg, std::uintptr_t, const char* file, int line, const cha
 }
 
 // False if nothing is known of `at`. Two passes, because only the last frame is the real one.
-bool visit_lines(std::uintptr_t at, const frame_name& real, frame_visitor visit,
-                 void* arg) noexcept {
-  if (state() == nullptr) return false;
+bool visit_lines(backtrace_state* by, std::uintptr_t at, const frame_name& real,
+                 frame_visitor visit, void* arg) noexcept {
+  if (by == nullptr) return false;
   walk w = {visit, arg, &real, 0, 0};
-  sley_backtrace_pcinfo(state(), at, count_frame, ignore_error, &w);
-  if (w.frames > 0) sley_backtrace_pcinfo(state(), at, visit_frame, ignore_error, &w);
+  sley_backtrace_pcinfo(by, at, count_frame, ignore_error, &w);
+  if (w.frames > 0) sley_backtrace_pcinfo(by, at, visit_frame, ignore_error, &w);
   return w.visited > 0;
 }
 
 #else
 
-frame_name symbol_at(std::uintptr_t) noexcept { return {}; }
-bool visit_lines(std::uintptr_t, const frame_name&, frame_visitor, void*) noexcept { return false; }
+backtrace_state* state() noexcept { return nullptr; }
+backtrace_state* make_state(const char*) noexcept { return nullptr; }
+frame_name symbol_at(backtrace_state*, std::uintptr_t) noexcept { return {}; }
+bool visit_lines(backtrace_state*, std::uintptr_t, const frame_name&, frame_visitor,
+                 void*) noexcept {
+  return false;
+}
 
 #endif
 
@@ -166,14 +176,82 @@ void describe(std::uintptr_t pc, frame_visitor visit, void* arg) noexcept {
   // A return address may be the first of the next line, or of the next function if the call does
   // not return.
   const std::uintptr_t at = pc - 1;
-  frame_name real = symbol_at(at);
-  if (visit_lines(at, real, visit, arg)) return;
+  frame_name real = symbol_at(state(), at);
+  if (visit_lines(state(), at, real, visit, arg)) return;
   if (complete_by_loader(at, real) || !real.function.empty()) visit(arg, real);
 }
 
 object_name name_of_object(std::uintptr_t address) noexcept {
-  const frame_name found = symbol_at(address);
+  const frame_name found = symbol_at(state(), address);
   return {found.function, found.function_start};
+}
+
+namespace {
+
+struct symbols_of_process final : symbol_source {
+  void describe(std::uintptr_t pc, frame_visitor visit, void* arg) const noexcept override {
+    platform::describe(pc, visit, arg);
+  }
+  object_name name_of_object(std::uintptr_t address) const noexcept override {
+    return platform::name_of_object(address);
+  }
+  void for_each_code(loaded_code_visitor visit, void* arg) const noexcept override {
+    for_each_loaded_code(visit, arg);
+  }
+};
+
+}  // namespace
+
+const symbol_source& own_symbols() noexcept {
+  static constinit const symbols_of_process own;
+  return own;
+}
+
+// ---- files ----
+
+namespace {
+
+// libbacktrace takes a movable file for the program of this process, whose place the loader knows.
+std::uintptr_t place_of_program() noexcept {
+  std::uintptr_t place = 0;
+  const auto take = [](dl_phdr_info* program, std::size_t, void* arg) {
+    *static_cast<std::uintptr_t*>(arg) = program->dlpi_addr;
+    return 1;
+  };
+  dl_iterate_phdr(take, &place);
+  return place;
+}
+
+struct moved_visit {
+  frame_visitor visit;
+  void* arg;
+  std::uintptr_t shift;
+};
+
+void visit_moved(void* arg, const frame_name& frame) {
+  const auto* to = static_cast<const moved_visit*>(arg);
+  frame_name moved = frame;
+  if (moved.function_start != 0) moved.function_start -= to->shift;
+  to->visit(to->arg, moved);
+}
+
+}  // namespace
+
+file_symbols::file_symbols(const char* path, std::uintptr_t bias, bool is_movable) noexcept
+    : state_(make_state(path)), shift_((is_movable ? place_of_program() : 0) - bias) {}
+
+bool file_symbols::describe(std::uintptr_t pc, frame_visitor visit, void* arg) const noexcept {
+  const std::uintptr_t at = pc - 1 + shift_;
+  const frame_name real = symbol_at(state_, at);
+  moved_visit to = {visit, arg, shift_};
+  if (visit_lines(state_, at, real, &visit_moved, &to)) return true;
+  if (!real.function.empty()) visit_moved(&to, real);
+  return !real.function.empty();
+}
+
+object_name file_symbols::name_of_object(std::uintptr_t address) const noexcept {
+  const frame_name found = symbol_at(state_, address + shift_);
+  return {found.function, found.function.empty() ? 0 : found.function_start - shift_};
 }
 
 void describe_by_loader(std::uintptr_t pc, frame_visitor visit, void* arg) noexcept {

@@ -10,7 +10,11 @@
 #include <span>
 #include <string_view>
 
+struct backtrace_state;
+
 namespace sley::platform {
+
+struct loaded_code;
 
 struct frame_name {
   std::string_view function;  // as the linker names it, see demangle; empty if unknown
@@ -46,6 +50,39 @@ struct object_name {
 // The object with static storage that has this address in it. The view is never freed. Costs and
 // needs what describe does.
 object_name name_of_object(std::uintptr_t address) noexcept;
+
+// Where names come from: this process, or what is read from outside. The functions are as describe,
+// name_of_object and for_each_loaded_code.
+class symbol_source {
+ public:
+  virtual void describe(std::uintptr_t pc, frame_visitor visit, void* arg) const noexcept = 0;
+  virtual object_name name_of_object(std::uintptr_t address) const noexcept = 0;
+  virtual void for_each_code(void (*visit)(void* arg, const loaded_code& code),
+                             void* arg) const noexcept = 0;
+
+ protected:
+  ~symbol_source() = default;
+};
+
+const symbol_source& own_symbols() noexcept;
+
+// The names in a file that this process need not have loaded. Knows none without libbacktrace. What
+// has been read of the file is never freed.
+class file_symbols {
+ public:
+  // The path must live as long as this object. `bias`: the addresses that are asked for are larger
+  // by this than the file's own. `is_movable`: the file is a library, or a program that may be
+  // loaded anywhere (ET_DYN).
+  file_symbols(const char* path, std::uintptr_t bias, bool is_movable) noexcept;
+
+  // False, without a visit: nothing is known of it.
+  bool describe(std::uintptr_t pc, frame_visitor visit, void* arg) const noexcept;
+  object_name name_of_object(std::uintptr_t address) const noexcept;
+
+ private:
+  backtrace_state* state_ = nullptr;
+  std::uintptr_t shift_;  // from the addresses that are asked for to libbacktrace's
+};
 
 // As describe, without debug information: calls `visit` at most once.
 void describe_by_loader(std::uintptr_t pc, frame_visitor visit, void* arg) noexcept;

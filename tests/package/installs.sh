@@ -22,7 +22,7 @@ quietly() {
 build_sley() {
   local sources=$1 tree=$2 part options=()
   shift 2
-  for part in TESTS BENCH EXAMPLES TESTING; do options+=("-DSLEY_$part=OFF"); done
+  for part in TESTS BENCH EXAMPLES INSPECT TESTING; do options+=("-DSLEY_$part=OFF"); done
   quietly cmake -S "$sources" -B "$tree" -DCMAKE_CXX_COMPILER="$cxx" -DSLEY_UNITY=ON \
     -DCMAKE_CXX_COMPILER_LAUNCHER="$here/stand_in.sh" \
     -DCMAKE_ASM_COMPILE_OBJECT="'$here/stand_in.sh' <CMAKE_ASM_COMPILER> -o <OBJECT>" \

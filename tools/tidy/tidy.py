@@ -19,7 +19,7 @@ FOLDERS = ["base", "platform", "parts", "runtime", "sync", "io", "debug", "testi
 ROOMS = ["state", "queue", "source", "run", "inspect", "watchdog", "entry"]  # of src/runtime
 APART = ["http", "tls"]  # a library of its own each, which sees of the others what users see
 CPU_HEADERS = "cpu"  # below src/platform/<cpu>: the build has one of these folders
-CODE_DIRS = ["include", "src", "tests", "bench", "examples"]
+CODE_DIRS = ["include", "src", "tests", "bench", "examples", "tools"]
 CODE_SUFFIXES = (".hpp", ".cpp", ".h", ".S")
 ATOMIC_HEADER = "include/sley/detail/atomic.hpp"
 # What that header calls, and what gives users an atomic of their own.

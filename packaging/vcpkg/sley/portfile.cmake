@@ -18,6 +18,7 @@ vcpkg_cmake_configure(
     -DSLEY_TESTS=OFF
     -DSLEY_BENCH=OFF
     -DSLEY_EXAMPLES=OFF
+    -DSLEY_INSPECT=OFF
     -DSLEY_TESTING=OFF)
 vcpkg_cmake_install()
 vcpkg_cmake_config_fixup(CONFIG_PATH lib/cmake/sley)

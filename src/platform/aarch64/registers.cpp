@@ -1,15 +1,28 @@
 #include "platform/unwind/own_process.hpp"
 
+#include <sys/user.h>
 #include <ucontext.h>
 
 #include <csignal>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 namespace sley::platform {
 
 frame_registers registers_in(const void* ucontext) noexcept {
   const mcontext_t& saved = static_cast<const ucontext_t*>(ucontext)->uc_mcontext;
+  frame_registers r;
+  for (std::size_t x = 0; x <= column_return_address; ++x) r.set(x, saved.regs[x]);
+  r.set(column_sp, saved.sp);
+  r.set(column_pc, saved.pc);
+  r.is_interrupted = true;
+  return r;
+}
+
+frame_registers registers_in_core(const void* general) noexcept {
+  user_regs_struct saved;
+  std::memcpy(&saved, general, sizeof saved);
   frame_registers r;
   for (std::size_t x = 0; x <= column_return_address; ++x) r.set(x, saved.regs[x]);
   r.set(column_sp, saved.sp);

@@ -66,6 +66,10 @@ inline frame_registers registers_here() noexcept;
 // The registers of a thread that a signal has interrupted. `ucontext`: what its handler got.
 frame_registers registers_in(const void* ucontext) noexcept;
 
+// The registers of a thread in a core. `general`: what the kernel writes of its general registers
+// (pr_reg of prstatus_t).
+frame_registers registers_in_core(const void* general) noexcept;
+
 // Goes from a signal handler's return, which is in no table, to the interrupted frame. False: the
 // frame is not at such a place, or the tables have it on this CPU.
 bool leave_handler(const stack_memory& memory, frame_registers& frame) noexcept;

@@ -1,8 +1,10 @@
 #include "platform/unwind/own_process.hpp"
 
+#include <sys/user.h>
 #include <ucontext.h>
 
 #include <cstdint>
+#include <cstring>
 
 namespace sley::platform {
 
@@ -18,6 +20,22 @@ frame_registers registers_in(const void* ucontext) noexcept {
   take(column_r14, REG_R14);
   take(column_r15, REG_R15);
   take(column_pc, REG_RIP);
+  r.is_interrupted = true;
+  return r;
+}
+
+frame_registers registers_in_core(const void* general) noexcept {
+  user_regs_struct saved;
+  std::memcpy(&saved, general, sizeof saved);
+  frame_registers r;
+  r.set(column_rbx, saved.rbx);
+  r.set(column_frame_pointer, saved.rbp);
+  r.set(column_sp, saved.rsp);
+  r.set(column_r12, saved.r12);
+  r.set(column_r13, saved.r13);
+  r.set(column_r14, saved.r14);
+  r.set(column_r15, saved.r15);
+  r.set(column_pc, saved.rip);
   r.is_interrupted = true;
   return r;
 }

@@ -87,9 +87,9 @@ bool is_creator(const platform::frame_name& name) noexcept {
   return !name.is_inlined || (!is_in_header && !is_glue(name));
 }
 
-bool is_runtimes_own(std::uintptr_t frame) noexcept {
+bool is_runtimes_own(std::uintptr_t frame, const platform::symbol_source& names) noexcept {
   bool is_own = false;
-  platform::describe(frame, &look_whose, &is_own);
+  names.describe(frame, &look_whose, &is_own);
   return is_own;
 }
 
@@ -156,7 +156,7 @@ void goroutine_printer::print_object(const waited_object& object) const noexcept
   base::line_writer line;
   const auto address = reinterpret_cast<std::uintptr_t>(object.address);
   line.text("\twaits for ").hex(address);
-  if (const platform::object_name of = platform::name_of_object(address); !of.name.empty()) {
+  if (const platform::object_name of = names_.name_of_object(address); !of.name.empty()) {
     char buffer[512];
     line.text(" (").text(platform::demangle(of.name, buffer, may_allocate_));
     if (address != of.start) line.text(" +").hex(address - of.start);
@@ -169,7 +169,7 @@ void goroutine_printer::print_object(const waited_object& object) const noexcept
 void goroutine_printer::print_frames(std::span<const std::uintptr_t> frames) noexcept {
   for (const std::uintptr_t pc : frames) {
     pc_ = pc;
-    if (!is_runtimes_own(pc)) platform::describe(pc, &visit_frame, this);
+    if (!is_runtimes_own(pc, names_)) names_.describe(pc, &visit_frame, this);
   }
   if (frames.size() == stack_trace::most_frames) {
     base::line_writer().text("...additional frames elided...\n").flush(fd_);
@@ -191,7 +191,7 @@ void goroutine_printer::print_creator(const goroutine_view& g) noexcept {
   if (g.created_at == 0) return;
   creator_of_ = &g;
   pc_ = g.created_at;
-  platform::describe(pc_, &visit_creator, this);
+  names_.describe(pc_, &visit_creator, this);
 }
 
 void goroutine_printer::visit_frame(void* arg, const platform::frame_name& name) {

@@ -2,16 +2,13 @@
 #pragma once
 
 #include "base/print.hpp"
+#include "platform/symbols.hpp"
 #include "runtime/state/goroutine.hpp"
 
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string_view>
-
-namespace sley::platform {
-struct frame_name;
-}
 
 namespace sley::rt {
 
@@ -62,7 +59,8 @@ struct goroutine_view {
 
 // A frame that is not shown, because it says nothing to the author of a goroutine. Needs 64 KB of
 // stack.
-bool is_runtimes_own(std::uintptr_t frame) noexcept;
+bool is_runtimes_own(std::uintptr_t frame,
+                     const platform::symbol_source& names = platform::own_symbols()) noexcept;
 
 // A function that describe() finds in a frame and that is not shown, for the same reason.
 bool is_glue(const platform::frame_name& name) noexcept;
@@ -79,7 +77,9 @@ void append_address(base::line_writer& line, const platform::frame_name& name) n
 class goroutine_printer {
  public:
   // `may_allocate`: names are as in the source, for which the C++ library calls malloc.
-  goroutine_printer(int fd, bool may_allocate) noexcept : fd_(fd), may_allocate_(may_allocate) {}
+  goroutine_printer(int fd, bool may_allocate,
+                    const platform::symbol_source& names = platform::own_symbols()) noexcept
+      : fd_(fd), may_allocate_(may_allocate), names_(names) {}
 
   // Prints all of it, and an empty line.
   void print(const goroutine_view& g, std::span<const std::uintptr_t> frames) noexcept;
@@ -102,6 +102,7 @@ class goroutine_printer {
 
   int fd_;
   bool may_allocate_;
+  const platform::symbol_source& names_;
   std::uintptr_t pc_ = 0;
   const goroutine_view* creator_of_ = nullptr;
 };

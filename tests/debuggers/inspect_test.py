@@ -1,0 +1,122 @@
+"""sley-inspect shows the goroutines of a process that goes on and of a core, also where the program
+is stripped."""
+import os
+import re
+import subprocess
+import sys
+import unittest
+
+import parked
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../profiles"))
+import pprof_test  # noqa: E402
+
+
+class Inspect(parked.ReaderTest):
+    def inspect(self, *arguments, dump=None):
+        done = subprocess.run([INSPECT, *map(str, arguments)], input=dump, capture_output=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(done.stderr, b"")
+        return done.stdout
+
+    def text(self, *arguments):
+        return self.inspect(*arguments).decode()
+
+    def check_named_dump(self, dump):
+        workers = re.findall(r'(?m)^goroutine \d+ "worker" \[chan receive\]:\n'
+                             r"\twaits for 0x[0-9a-f]+\n"
+                             r"waits_for_work\(.*\)\n\t.*parked\.cpp:\d+ \+0x[0-9a-f]+\n", dump)
+        self.assertEqual(len(workers), parked.WORKERS)
+        # The function that started them is main's lambda.
+        self.assertEqual(len(re.findall(r"(?m)^created by .* in goroutine 1$", dump)),
+                         parked.WORKERS)
+
+    def check_named(self, target):
+        top = self.text(target, "top")
+        self.assertRegex(top, r"\A1001 goroutines in \d+ groups\n")
+        self.assertRegex(top, r'(?m)^1000 +chan receive +\d+ +waits_for_work\(.*\) "worker"$')
+        self.check_named_dump(self.text(target, "dump"))
+
+    def check_nameless(self, target):
+        self.assertRegex(self.text(target, "top"), r"(?m)^\d+ +chan receive +\d+ +\?\?")
+        dump = self.text(target, "dump")
+        self.assertEqual(len(re.findall(r'(?m)^goroutine \d+ "worker" \[chan receive\]:$', dump)),
+                         parked.WORKERS)
+        self.assertNotIn("waits_for_work", dump)
+        # The program that was stripped has the same build id.
+        self.check_named_dump(self.inspect("symbolize", self.program, dump=dump.encode()).decode())
+        # Without it the dump stays as it is.
+        self.assertEqual(self.inspect("symbolize", dump=dump.encode()).decode(), dump)
+
+    def test_process(self):
+        with self.running(self.program) as program:
+            self.check_named(program.pid)
+
+    def test_stripped_process(self):
+        with self.running(self.stripped) as program:
+            self.check_nameless(program.pid)
+
+    def test_core(self):
+        core, _ = self.core_of(self.program)
+        self.check_named(core)
+        # A core has the registers of its threads.
+        main = re.search(r"(?s)\Agoroutine 1 \[running\]:\n(.*?)\n\n", self.text(core, "dump"))[1]
+        self.assertRegex(main, r"(?m)^\t.*parked\.cpp:\d+ \+0x[0-9a-f]+$")
+
+    def test_stripped_core(self):
+        core, _ = self.core_of(self.stripped)
+        self.check_nameless(core)
+
+    def test_core_of_another_file(self):
+        other = os.path.join(self.folder, "other")
+        subprocess.run(["cp", self.program, other], check=True)
+        core, _ = self.core_of(other)
+        os.remove(other)
+        subprocess.run(["cp", "/bin/true", other], check=True)
+        self.check_failure(r"other is not the file that the core is of", core, "dump")
+
+    def test_profile(self):
+        pprof = pprof_test.find_pprof()
+        if pprof is None:
+            self.skipTest("there is no pprof")
+        path = os.path.join(self.folder, "goroutines.pb")
+        with self.running(self.program) as program, open(path, "wb") as file:
+            file.write(self.inspect(program.pid, "profile"))
+        done = subprocess.run([pprof, "-top", "-cum", path], capture_output=True, text=True,
+                              env=dict(os.environ, HOME=self.folder, PPROF_TMPDIR=self.folder))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("Type: goroutine\n", done.stdout)
+        self.assertRegex(done.stdout, r"(?m)^ +\d+ +[\d.]+% +[\d.]+% +1000 +[\d.]+% +waits_for_work\b")
+
+    def check_failure(self, message, *arguments):
+        done = subprocess.run([INSPECT, *map(str, arguments)], capture_output=True, text=True)
+        self.assertEqual(done.returncode, 1)
+        self.assertRegex(done.stderr, rf"\Asley-inspect: .*{message}")
+        self.assertEqual(done.stdout, "")
+
+    def test_failures_are_told(self):
+        with subprocess.Popen(["true"]) as ended:
+            pass
+        self.check_failure(rf"there is no process {ended.pid}$", ended.pid, "top")
+        self.check_failure(r"there is no sley in this program$", os.getpid(), "dump")
+        self.check_failure(r"is neither a process nor a core$", self.program, "dump")
+        self.check_failure(r"is neither a process nor a core$", "/nowhere", "dump")
+
+    @unittest.skipUnless(os.geteuid() == 0, "takes another user")
+    def test_process_of_another_user(self):
+        with self.running(self.program) as program:
+            done = subprocess.run([INSPECT, str(program.pid), "top"], capture_output=True, text=True,
+                                  user=65534, group=65534, extra_groups=[])
+        self.assertEqual(done.returncode, 1)
+        self.assertRegex(done.stderr, rf"\Asley-inspect: process {program.pid} .*not")
+
+    def test_misuse_is_answered(self):
+        for arguments in ([], ["1"], ["1", "fly"], ["1", "top", "top"]):
+            done = subprocess.run([INSPECT, *arguments], capture_output=True, text=True)
+            self.assertEqual(done.returncode, 2)
+            self.assertRegex(done.stderr, r"\Ausage: ")
+
+
+if __name__ == "__main__":
+    parked.ReaderTest.program, INSPECT = map(os.path.abspath, sys.argv[1:3])
+    unittest.main(argv=sys.argv[:1])

@@ -1,0 +1,309 @@
+#include "inspect/goroutines.hpp"
+
+#include "platform/unwind/own_process.hpp"
+#include "platform/unwind/step.hpp"
+#include "runtime/inspect/stack_trace.hpp"
+#include "runtime/state/layout.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string_view>
+
+namespace sley::inspect {
+
+namespace {
+
+// ---- the layout ----
+
+// Texts outlive all goroutines that have been read.
+std::string_view kept_text(std::string text) {
+  static std::set<std::string> texts;
+  return *texts.insert(std::move(text)).first;
+}
+
+class layout_of {
+ public:
+  layout_of(const target& from, std::uint64_t address) {
+    constexpr std::size_t fixed = offsetof(rt::layout, status_texts);
+    const rt::layout own{};
+    if (!from.read(address, static_cast<void*>(&head_), fixed) ||
+        std::memcmp(head_.magic, own.magic, sizeof head_.magic) != 0) {
+      throw failure("sley's layout can't be read");
+    }
+    if (head_.version != own.version) {
+      throw failure("the program has version " + std::to_string(head_.version) +
+                    " of sley's layout, and this sley-inspect knows version " +
+                    std::to_string(own.version));
+    }
+    std::uint64_t at = address + fixed;
+    read_texts(from, at, head_.status_count, statuses_);
+    read_texts(from, at, head_.wait_count, waits_);
+  }
+
+  const rt::layout* operator->() const noexcept { return &head_; }
+  std::string_view status(std::uint8_t n) const {
+    return n < statuses_.size() ? statuses_[n] : "?";
+  }
+  std::string_view wait(std::uint8_t n) const { return n < waits_.size() ? waits_[n] : "waiting"; }
+
+ private:
+  void read_texts(const target& from, std::uint64_t& at, std::uint64_t count,
+                  std::vector<std::string_view>& to) const {
+    constexpr std::uint64_t most = 1000;
+    if (count > most || head_.text_bytes > most) throw failure("sley's layout is damaged");
+    std::string text(head_.text_bytes, '\0');
+    for (; count != 0; --count, at += text.size()) {
+      if (!from.read(at, text.data(), text.size())) throw failure("sley's layout can't be read");
+      to.push_back(kept_text(text.substr(0, text.find('\0'))));
+    }
+  }
+
+  rt::layout head_{};
+  std::vector<std::string_view> statuses_;
+  std::vector<std::string_view> waits_;
+};
+
+// ---- a record ----
+
+class record {
+ public:
+  record(const layout_of& layout, std::uint64_t address, const std::byte* bytes)
+      : layout_(&layout), address_(address), bytes_(bytes) {}
+
+  template <class T>
+  T get(std::uint64_t offset) const noexcept {
+    T value{};
+    if (offset + sizeof value > l()->goroutine_bytes) return value;
+    std::memcpy(&value, bytes_ + offset, sizeof value);
+    return value;
+  }
+  std::uint64_t address() const noexcept { return address_; }
+  std::uint64_t id() const noexcept { return get<std::uint64_t>(l()->goroutine_id); }
+  std::string_view status() const { return l().status(get<std::uint8_t>(l()->goroutine_status)); }
+  std::uint8_t needs() const noexcept { return get<std::uint8_t>(l()->goroutine_needs); }
+  bool is_alive() const {
+    return status() != "idle" && status() != "dead" &&
+           get<std::uint8_t>(l()->goroutine_is_foreign) == 0;
+  }
+  // Has it a stack that it does not run on?
+  bool is_at_rest() const {
+    return (needs() & (l()->needs_stack | l()->needs_machine)) == 0 && status() != "running";
+  }
+  // Does it stand where the other record of the same goroutine stands?
+  bool is_as(const record& other) const {
+    return std::memcmp(bytes_, other.bytes_, l()->goroutine_bytes) == 0;
+  }
+
+ private:
+  const layout_of& l() const noexcept { return *layout_; }
+
+  const layout_of* layout_;
+  std::uint64_t address_;
+  const std::byte* bytes_;
+};
+
+// ---- stacks ----
+
+// The part of a stack that has been read, and the target for all else.
+struct stack_copy {
+  const target* from;
+  std::uint64_t begin = 0;
+  std::vector<std::byte> bytes;
+
+  static bool read(const void* arg, std::uint64_t address, void* to, std::size_t size) noexcept {
+    const auto* self = static_cast<const stack_copy*>(arg);
+    const std::uint64_t offset = address - self->begin;
+    if (offset < self->bytes.size() && size <= self->bytes.size() - offset) {
+      std::memcpy(to, self->bytes.data() + offset, size);
+      return true;
+    }
+    return self->from->read(address, to, size);
+  }
+};
+
+std::vector<std::uintptr_t> unwind(const target& from, platform::frame_registers frame,
+                                   const stack_copy& stack) {
+  std::vector<std::uintptr_t> frames;
+  const platform::stack_memory memory{&stack_copy::read, &stack};
+  while (frames.size() < rt::stack_trace::most_frames) {
+    frames.push_back(frame.pc() + (frame.is_interrupted ? 1 : 0));
+    const module* m = from.module_of(frame.pc() - (frame.is_interrupted ? 0 : 1));
+    platform::frame_tables tables;
+    if (m == nullptr || !m->elf->tables(m->bias, tables)) break;
+    const auto result = platform::step(tables, memory, frame);
+    if (result == platform::step_result::no_description) {
+      if (!platform::leave_handler(memory, frame)) break;
+    } else if (result != platform::step_result::done) {
+      break;
+    }
+  }
+  return frames;
+}
+
+// ---- all ----
+
+class reader {
+ public:
+  reader(const target& from, std::uint64_t address) : from_(from), layout_(from, address) {
+    now_s_ = from.get<std::uint32_t>(address_of(layout_->coarse_s));
+    std::uint64_t at = from.get<std::uint64_t>(address_of(layout_->newest_machine));
+    for (int i = 0; at != 0 && i < most_machines; ++i) {
+      const int thread = from.get<std::int32_t>(at + layout_->machine_thread_id);
+      if (thread != 0) {
+        threads_of_machines_[at] = thread;
+        threads_of_goroutines_[from.get<std::uint64_t>(at + layout_->machine_goroutine)] = thread;
+      }
+      at = from.get<std::uint64_t>(at + layout_->machine_next);
+    }
+  }
+
+  void read_all(std::vector<seen_goroutine>& to) const {
+    if (layout_->goroutine_bytes == 0 || layout_->goroutine_bytes > most_bytes ||
+        layout_->slab_count > most_bytes) {
+      throw failure("sley's layout is damaged");
+    }
+    const std::uint64_t bytes = layout_->slab_count * layout_->goroutine_bytes;
+    std::vector<std::byte> slab(bytes);
+    std::uint64_t at = from_.get<std::uint64_t>(address_of(layout_->newest_slab));
+    for (int i = 0; at != 0 && i < most_slabs; ++i) {
+      const std::uint64_t first = at + layout_->slab_goroutines;
+      if (!from_.read(first, slab.data(), bytes)) throw failure("records can't be read");
+      for (std::uint64_t offset = 0; offset < bytes; offset += layout_->goroutine_bytes) {
+        const record r(layout_, first + offset, slab.data() + offset);
+        if (r.is_alive()) to.push_back(look_at(r));
+      }
+      at = from_.get<std::uint64_t>(at + layout_->slab_next);
+    }
+  }
+
+ private:
+  // The lists of a damaged core may have no end.
+  static constexpr int most_machines = 100'000;
+  static constexpr int most_slabs = 100'000'000;
+  static constexpr std::uint64_t most_bytes = 1 << 16;
+  static constexpr std::uint64_t most_stack_bytes = 16 * 1024;
+
+  static std::uint64_t address_of(const void* variable) noexcept {
+    return reinterpret_cast<std::uint64_t>(variable);
+  }
+
+  seen_goroutine look_at(const record& first) const {
+    constexpr int tries = 3;
+    std::vector<std::byte> before(layout_->goroutine_bytes);
+    std::vector<std::byte> after(before.size());
+    seen_goroutine seen;
+    record r = first;
+    for (int i = 0; i < tries; ++i) {
+      if (!r.is_at_rest()) break;
+      const std::optional<stack_copy> stack = copy_stack(r, before, after);
+      if (!stack) break;
+      r = record(layout_, r.address(), before.data());
+      if (r.is_as(record(layout_, r.address(), after.data())) && r.is_at_rest() && r.is_alive()) {
+        seen.view = view_of(r);
+        seen.stack = unwind(from_, registers_of(r), *stack);
+        return seen;
+      }
+      r = record(layout_, r.address(), after.data());
+    }
+    // It runs, or has run again and again; or it has not begun.
+    seen.view = view_of(first);
+    seen.view.has_thread |= first.is_at_rest();
+    if (const auto thread = thread_of(first)) {
+      if (const auto registers = from_.registers_of(*thread)) {
+        seen.stack = unwind(from_, *registers, {&from_, 0, {}});
+      }
+    }
+    return seen;
+  }
+
+  // The stack from its stack pointer on, and the record before and after that, in one system call.
+  std::optional<stack_copy> copy_stack(const record& r, std::vector<std::byte>& before,
+                                       std::vector<std::byte>& after) const {
+    const auto stack = r.get<std::uint64_t>(layout_->goroutine_stack);
+    const auto sp = r.get<std::uint64_t>(layout_->goroutine_stack_pointer);
+    stack_copy copy{&from_, sp, {}};
+    std::uint64_t top = 0;
+    if (stack != 0 && from_.read(stack + layout_->stack_top, &top, sizeof top) && top > sp) {
+      copy.bytes.resize(std::min(top - sp, most_stack_bytes));
+    }
+    const memory_part parts[] = {{r.address(), before.data(), before.size()},
+                                 {sp, copy.bytes.data(), copy.bytes.size()},
+                                 {r.address(), after.data(), after.size()}};
+    if (!from_.read(parts)) return std::nullopt;
+    return copy;
+  }
+
+  platform::frame_registers registers_of(const record& r) const {
+    platform::frame_registers frame;
+    frame.set(platform::column_sp, r.get<std::uint64_t>(layout_->goroutine_stack_pointer));
+    frame.set(platform::column_frame_pointer,
+              r.get<std::uint64_t>(layout_->goroutine_frame_pointer));
+    frame.set(platform::column_pc, r.get<std::uint64_t>(layout_->goroutine_pc));
+    frame.is_interrupted = true;
+    return frame;
+  }
+
+  std::optional<int> thread_of(const record& r) const {
+    const bool is_bound = (r.needs() & layout_->needs_machine) != 0;
+    const auto& threads = is_bound ? threads_of_machines_ : threads_of_goroutines_;
+    const auto found =
+        threads.find(is_bound ? r.get<std::uint64_t>(layout_->goroutine_bound_to) : r.address());
+    if (found == threads.end() || (!is_bound && r.status() != "running")) return std::nullopt;
+    return found->second;
+  }
+
+  rt::goroutine_view view_of(const record& r) const {
+    rt::goroutine_view view;
+    view.id = r.id();
+    view.created_by = r.get<std::uint64_t>(layout_->goroutine_created_by);
+    view.created_at = r.get<std::uint64_t>(layout_->goroutine_created_at);
+    view.state = r.status();
+    const std::optional<int> thread = thread_of(r);
+    view.has_thread = thread.has_value() || view.state == "running";
+    if (view.state == "waiting") {
+      view.is_waiting = true;
+      view.state = layout_.wait(r.get<std::uint8_t>(layout_->goroutine_reason));
+      view.minutes = (now_s_ - r.get<std::uint32_t>(layout_->goroutine_parked_s)) / 60;
+      view.object.address = r.get<const void*>(layout_->goroutine_waits_for);
+    } else if (view.state == "running" && thread && from_.is_asleep(*thread)) {
+      view.state = "syscall";
+    }
+    set_name(view, r.get<std::uint64_t>(layout_->goroutine_extra));
+    return view;
+  }
+
+  void set_name(rt::goroutine_view& view, std::uint64_t extra) const {
+    std::uint8_t size = 0;
+    if (extra == 0 || !from_.read(extra + layout_->extra_name_size, &size, sizeof size)) return;
+    size = std::min<std::uint8_t>(size, sizeof view.name_bytes);
+    if (from_.read(extra + layout_->extra_name, view.name_bytes, size)) view.name_size = size;
+  }
+
+  const target& from_;
+  layout_of layout_;
+  std::uint32_t now_s_ = 0;
+  std::map<std::uint64_t, int> threads_of_machines_;
+  std::map<std::uint64_t, int> threads_of_goroutines_;
+};
+
+}  // namespace
+
+std::vector<seen_goroutine> goroutines_of(const target& from) {
+  std::vector<seen_goroutine> all;
+  bool is_there = false;
+  for (const module& m : from.modules()) {
+    if (const auto section = m.elf->address_of_section(".sley_layout")) {
+      is_there = true;
+      reader(from, m.bias + *section).read_all(all);
+    }
+  }
+  if (!is_there) throw failure("there is no sley in this program");
+  std::ranges::sort(all, {}, [](const seen_goroutine& g) { return g.view.id; });
+  return all;
+}
+
+}  // namespace sley::inspect
