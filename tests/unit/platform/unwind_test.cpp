@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <csignal>
 #include <cstddef>
 #include <cstdint>
@@ -19,11 +20,13 @@
 
 #include <alloca.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 
 #include "platform/context.hpp"
 #include "platform/os.hpp"
 #include "support/child.hpp"
 #include "support/conditions.hpp"
+#include "support/refuse.hpp"
 #include "support/unwind_oracle.hpp"
 #include "support/test_cpu.hpp"
 
@@ -263,7 +266,9 @@ TEST(unwind, a_saved_context_has_the_frames_of_its_stack) {
 
 // ---- memory that is not there ----
 
-TEST(unwind, a_read_of_memory_that_is_not_there_fails) {
+namespace {
+
+void expect_reads_to_fail_where_no_memory_is() {
   auto* page = static_cast<std::byte*>(platform::map_memory(2 * platform::page_bytes(), true));
   const auto low = reinterpret_cast<std::uintptr_t>(page);
   const std::uintptr_t end = low + platform::page_bytes();
@@ -278,6 +283,30 @@ TEST(unwind, a_read_of_memory_that_is_not_there_fails) {
     }
   }
   platform::unmap_memory(page, 2 * platform::page_bytes());
+}
+
+}  // namespace
+
+TEST(unwind, a_read_of_memory_that_is_not_there_fails) {
+  expect_reads_to_fail_where_no_memory_is();
+}
+
+// As in sandboxes and emulators.
+TEST(unwind_death_test, reads_need_no_system_call_that_reads) {
+  const auto reads_without_it = [](int error) {
+    if (!sley_test::refuse({{SYS_process_vm_readv, error}})) std::_Exit(0);
+    expect_reads_to_fail_where_no_memory_is();
+    const std::array<std::uint64_t, 2> words = {0x0706050403020100, 0x0f0e0d0c0b0a0908};
+    for (std::uint64_t i = 0; i <= sizeof(std::uint64_t); ++i) {
+      std::uint64_t word = 0;
+      const auto at = reinterpret_cast<std::uint64_t>(words.data()) + i;
+      EXPECT_TRUE(own_stack{}.memory().read_word(at, word));
+      EXPECT_EQ(word, words[0] + i * 0x0101010101010101);
+    }
+    std::_Exit(testing::Test::HasFailure());
+  };
+  EXPECT_EXIT(reads_without_it(EPERM), testing::ExitedWithCode(0), "");
+  EXPECT_EXIT(reads_without_it(ENOSYS), testing::ExitedWithCode(0), "");
 }
 
 // A copy keeps what was there, and has the rest as it is now.
