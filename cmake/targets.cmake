@@ -11,8 +11,8 @@ function(sley_public_usage target scope)
     "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>")
   target_compile_features(${target} ${scope} cxx_std_20)
   target_compile_options(${target} ${scope}
-    $<$<COMPILE_LANG_AND_ID:CXX,GNU,Clang,IntelLLVM>:-fstack-clash-protection>
-    $<$<COMPILE_LANG_AND_ID:C,GNU,Clang,IntelLLVM>:-fstack-clash-protection>)
+    $<$<COMPILE_LANG_AND_ID:CXX,GNU,Clang,IntelLLVM>:${SLEY_PROBE_FLAG}>
+    $<$<COMPILE_LANG_AND_ID:C,GNU,Clang,IntelLLVM>:${SLEY_PROBE_FLAG}>)
   target_link_libraries(${target} ${scope} Threads::Threads)
   if(SLEY_CHECKS)
     target_compile_definitions(${target} ${scope} SLEY_DEBUG_CHECKS=1)

@@ -48,8 +48,8 @@ class SleyConan(ConanFile):
             self.requires("openssl/[>=3 <4]")
 
     def validate(self):
-        if self.settings.os != "Linux" or self.settings.arch not in ("x86_64", "armv8"):
-            raise ConanInvalidConfiguration("sley runs on Linux on x86-64 and aarch64")
+        if self.settings.os != "Linux" or self.settings.arch not in ("x86_64", "armv8", "riscv64"):
+            raise ConanInvalidConfiguration("sley runs on Linux on x86-64, aarch64 and riscv64")
         check_min_cppstd(self, 20)
 
     def generate(self):

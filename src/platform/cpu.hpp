@@ -5,6 +5,8 @@
 // unwind/own_process.hpp.
 #pragma once
 
+#include "platform/kernel_release.hpp"
+
 #include <cstdint>
 
 namespace sley::platform {
@@ -29,5 +31,6 @@ inline std::uint64_t load_word(std::uint64_t address) noexcept;
 }  // namespace sley::platform
 
 // Besides the functions it has `cache_line_bytes`, the piece of memory that CPUs take from each
-// other as a whole.
+// other as a whole, and `membarrier_works_since`, the first kernel whose membarrier(2) keeps its
+// promise wherever it can be called.
 #include "cpu/instructions.hpp"

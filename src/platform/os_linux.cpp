@@ -5,6 +5,8 @@
 #include <sley/detail/lock.hpp>
 
 #include "base/check.hpp"
+#include "platform/cpu.hpp"
+#include "platform/kernel_release.hpp"
 #include "platform/proc_file.hpp"
 
 #include <linux/membarrier.h>
@@ -12,6 +14,7 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -189,11 +192,19 @@ constinit static_table<atomic<std::uint32_t>, sleeper_places> lock_sleepers;
 
 namespace {
 
+bool membarrier_works() noexcept {
+  using namespace platform;
+  if constexpr (membarrier_works_since == kernel_release{}) return true;
+  utsname name;
+  return uname(&name) == 0 && read_kernel_release(name.release) >= membarrier_works_since;
+}
+
 // Decided once, before main() and any thread of ours: after a later change, with threads running,
 // neither barrier of a pair might be full.
 [[gnu::constructor(101)]] void register_for_membarrier() noexcept {
   const int saved = errno;
   barriers_are_symmetric =
+      !membarrier_works() ||
       syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) != 0;
   if (barriers_are_symmetric) {
     for (std::size_t i = 0; i < sleeper_places; ++i) lock_sleepers[i].store_relaxed(1);  // LK-2

@@ -84,7 +84,6 @@ constexpr named_call calls[] = {
     {SYS_recvfrom, "recvfrom"},
     {SYS_recvmmsg, "recvmmsg"},
     {SYS_recvmsg, "recvmsg"},
-    {SYS_renameat, "renameat"},
     {SYS_renameat2, "renameat2"},
     {SYS_rt_sigsuspend, "rt_sigsuspend"},
     {SYS_rt_sigtimedwait, "rt_sigtimedwait"},
@@ -113,6 +112,9 @@ constexpr named_call calls[] = {
     {SYS_waitid, "waitid"},
     {SYS_write, "write"},
     {SYS_writev, "writev"},
+#ifdef SYS_renameat  // the newest CPUs have renameat2 alone
+    {SYS_renameat, "renameat"},
+#endif
 #ifdef SYS_poll  // newer CPUs have none of these
     {SYS_access, "access"},
     {SYS_chmod, "chmod"},

@@ -14,4 +14,10 @@
 #include "support/aarch64/system_call.hpp"
 #include "support/aarch64/traps.hpp"
 #include "support/aarch64/vector_registers.hpp"
+#elif defined(__riscv)
+#include "support/riscv64/control_words.hpp"
+#include "support/riscv64/saved_registers.hpp"
+#include "support/riscv64/system_call.hpp"
+#include "support/riscv64/traps.hpp"
+#include "support/riscv64/vector_registers.hpp"
 #endif

@@ -63,7 +63,7 @@ void end_own_slice() noexcept {
 void announce_fallback() noexcept {
   if (!detail::barriers_are_symmetric) return;
   base::line_writer()
-      .text("sley: membarrier(2) is refused: threads that block lose their processor by a signal\n")
+      .text("sley: without membarrier(2): threads that block lose their processor by a signal\n")
       .flush(2);
 }
 

@@ -58,7 +58,7 @@ std::string encoded(char32_t c, int size) {
   if (size == 1) return {static_cast<char>(c)};
   std::string bytes;
   for (int i = 1; i < size; ++i, c >>= 6) bytes.insert(0, 1, static_cast<char>(0x80 | (c & 0x3f)));
-  constexpr int first[] = {0, 0, 0xc0, 0xe0, 0xf0};
+  constexpr char32_t first[] = {0, 0, 0xc0, 0xe0, 0xf0};
   bytes.insert(0, 1, static_cast<char>(first[size] | c));
   return bytes;
 }

@@ -11,6 +11,8 @@ namespace sley::platform {
 // Of Neoverse and Cortex-A; where it is 128 (Apple's), two neighbours disturb each other.
 inline constexpr std::size_t cache_line_bytes = 64;
 
+inline constexpr kernel_release membarrier_works_since{};
+
 // `yield` does nothing on most cores. `isb` waits until all instructions before it are done, some
 // tens of nanoseconds.
 [[gnu::always_inline]] inline void pause_cpu() noexcept { asm volatile("isb" ::: "memory"); }

@@ -1,0 +1,15 @@
+# Builds for riscv64 on another machine, with clang 19, the libraries of Debian's
+# g++-riscv64-linux-gnu, and qemu-user. That g++ itself, of version 12, has no atomics of one byte.
+set(SLEY_TRIPLE riscv64-linux-gnu)
+include("${CMAKE_CURRENT_LIST_DIR}/cross.cmake")
+set(CMAKE_SYSTEM_PROCESSOR riscv64)
+foreach(language IN ITEMS C CXX ASM)
+  set(CMAKE_${language}_COMPILER clang-19)
+  set(CMAKE_${language}_COMPILER_TARGET riscv64-linux-gnu)
+endforeach()
+set(CMAKE_CXX_COMPILER clang++-19)
+foreach(kind IN ITEMS EXE SHARED)
+  set(CMAKE_${kind}_LINKER_FLAGS_INIT -fuse-ld=lld)
+endforeach()
+set(CMAKE_OBJCOPY riscv64-linux-gnu-objcopy)
+set(CMAKE_CROSSCOMPILING_EMULATOR qemu-riscv64 -L /usr/riscv64-linux-gnu)
