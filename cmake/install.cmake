@@ -20,10 +20,11 @@ install(FILES "${CMAKE_CURRENT_BINARY_DIR}/include/sley/detail/parts.hpp"
 set(module_dir "${CMAKE_INSTALL_DATADIR}/sley")
 install(FILES modules/sley.cppm DESTINATION "${module_dir}")
 
-# The scripts for gdb. In the prefix of distributions, gdb loads them together with libsley.so, by a
+# The scripts for gdb and lldb. In the prefix of distributions, gdb loads its own with libsley.so, by a
 # file with the library's path in a folder that gdb trusts. In other prefixes there is no such file:
 # gdb would not trust it, and say so in every session.
-install(FILES tools/debuggers/sley_goroutines.py tools/debuggers/sley_gdb.py
+install(FILES
+  tools/debuggers/sley_goroutines.py tools/debuggers/sley_gdb.py tools/debuggers/sley_lldb.py
   DESTINATION "${CMAKE_INSTALL_DATADIR}/sley")
 if(SLEY_BUILD_SHARED)
   configure_file(cmake/gdb_auto_load.py.in
