@@ -32,6 +32,7 @@ struct goroutine_info {
   // has, and outside debug builds, in which mutexes do not know it.
   std::uint64_t held_by;
   bool is_locked_to_thread;           // see lock_os_thread
+  bool is_leaked;                     // leaks() has found it
   std::uint64_t created_by;           // the id of the goroutine that started it; 0: a thread did
   std::uintptr_t created_at;          // the return address of the call that did; 0: unknown
   std::vector<std::uintptr_t> stack;  // return addresses, innermost first, 64 at most
@@ -89,10 +90,26 @@ SLEY_API void dump_profile(int fd);
 // goroutine_profile().
 SLEY_API std::string goroutines_json(std::size_t most_groups = 500);
 
-// The goroutines that can never go on, whatever the program does: they wait for a nil channel, or
-// in a select without cases (block_forever). The main goroutine is not among them. A goroutine that
-// waits for a channel that nothing else refers to any more is not found: that takes a garbage
-// collector.
+// The goroutines that are leaked, as Go's goroutineleak profile has them: they can never go on,
+// because nothing in the program that still can reaches what they wait for. That is a channel, all
+// channels of a select, a context's end, a nil channel or a select without cases; or a mutex, wait
+// group, condition variable, semaphore or the like on a goroutine's stack. The main goroutine is
+// not among them. In the order of their ids; `waits_for` is 0, because a copy of the address would
+// be a pointer to the object.
+//
+// No goroutine is named that can go on, unless a program hides its pointers: see docs/debugging.md.
+// A leaked one may be missed: any word in memory that looks like a pointer counts as one, also what
+// a block has left that was freed, and an address in the goroutine_info of other functions. And an
+// object that is part of another one, on the heap or a variable, always counts as reached.
+//
+// The search stops all threads of the process for some milliseconds, and about a second for each
+// gigabyte of memory in use. It does so by ptrace(2), with a helper process. Calls that sleep go on
+// after that, except epoll_wait(2) and a few others, which return EINTR: see signal(7). Built with
+// a sanitizer, or in a simulation, there is no search, and only goroutines are named that wait for
+// nothing: for a nil channel, or in a select without cases.
+//
+// Any thread; parks. std::bad_alloc; std::system_error: the process can't be looked at, because a
+// debugger is attached, or the system forbids ptrace(2). From Go's pprof.Lookup("goroutineleak").
 SLEY_API std::vector<goroutine_info> leaks();
 
 // A test's goroutines end with it. From the guard's begin, each goroutine that the caller starts
@@ -134,12 +151,13 @@ class no_leaks {
 
 // What a profile is of.
 enum class profile_kind : std::uint8_t {
-  goroutine,      // all goroutines; equal state, name and stack are taken together
-  thread_create,  // the runtime's threads: their number, because no stack of their making is kept
-  block,          // where goroutines have waited for others; see set_block_profile_rate
-  mutex,          // where holders of locks have kept others waiting; set_mutex_profile_fraction
-  thread_block,   // where goroutines have put threads to sleep; see set_thread_block_profile
-  wall,           // where goroutines spend their time; it is taken by delta_profile() alone
+  goroutine,       // all goroutines; equal state, name and stack are taken together
+  thread_create,   // the runtime's threads: their number, because no stack of their making is kept
+  block,           // where goroutines have waited for others; see set_block_profile_rate
+  mutex,           // where holders of locks have kept others waiting; set_mutex_profile_fraction
+  thread_block,    // where goroutines have put threads to sleep; see set_thread_block_profile
+  goroutine_leak,  // leaked goroutines, searched for by the call: see leaks()
+  wall,            // where goroutines spend their time; it is taken by delta_profile() alone
 };
 
 // The profile in pprof's format, a message of profile.proto, with the names of functions inside.

@@ -15,5 +15,7 @@ struct named_group {
 
 // As goroutine_profile(), but only goroutines with the same name are taken together.
 std::vector<named_group> goroutines_by_name();
+// The same of leaked goroutines.
+std::vector<named_group> leaks_by_name();
 
 }  // namespace sley::debug

@@ -3,6 +3,7 @@
 #include "debug/goroutine_groups.hpp"
 #include "debug/goroutine_info.hpp"
 #include "debug/large_stack.hpp"
+#include "debug/leak_search.hpp"
 #include "io/file.hpp"
 #include "io/put.hpp"
 #include "runtime/entry/snapshot.hpp"
@@ -40,12 +41,6 @@ void print_announced(F f) {
   });
 }
 
-bool waits_for_ever(const rt::goroutine_view& g) {
-  if (!g.is_waiting || g.id == rt::main_goroutine_id) return false;
-  return g.reason == rt::wait::chan_receive_nil || g.reason == rt::wait::chan_send_nil ||
-         g.reason == rt::wait::select_no_cases;
-}
-
 // What f prints to a descriptor.
 template <class F>
 std::string printed(F f) {
@@ -63,6 +58,7 @@ std::string printed(F f) {
 
 rt::goroutine_view view_of(const goroutine_info& g) noexcept {
   rt::goroutine_view view;
+  view.is_leaked = g.is_leaked;
   view.id = g.id;
   view.name_size = static_cast<std::uint8_t>(std::min(g.name.size(), sizeof view.name_bytes));
   std::copy_n(g.name.data(), view.name_size, view.name_bytes);
@@ -78,33 +74,31 @@ rt::goroutine_view view_of(const goroutine_info& g) noexcept {
 
 }  // namespace
 
-goroutine_info info_of(const rt::snapshot::entry& e) {
+goroutine_info info_without_object(const rt::snapshot::entry& e) {
   const rt::goroutine_view& g = e.goroutine;
   return {g.id,
           std::string(g.name()),
           std::string(g.state),
           std::chrono::minutes(g.minutes),
-          reinterpret_cast<std::uintptr_t>(g.object.address),
+          0,
           g.object.holder,
           g.is_locked,
+          g.is_leaked,
           g.created_by,
           g.created_at,
           {e.frames().begin(), e.frames().end()}};
+}
+
+goroutine_info info_of(const rt::snapshot::entry& e) {
+  goroutine_info info = info_without_object(e);
+  info.waits_for = reinterpret_cast<std::uintptr_t>(e.goroutine.object.address);
+  return info;
 }
 
 std::vector<goroutine_info> goroutines() {
   const rt::snapshot all;
   std::vector<goroutine_info> result;
   for_each(all, [&](const auto& e) { result.push_back(info_of(e)); });
-  return result;
-}
-
-std::vector<goroutine_info> leaks() {
-  const rt::snapshot all;
-  std::vector<goroutine_info> result;
-  for_each(all, [&](const auto& e) {
-    if (waits_for_ever(e.goroutine)) result.push_back(info_of(e));
-  });
   return result;
 }
 
@@ -135,12 +129,16 @@ namespace {
 // State, name and stack.
 using group_key = std::tuple<std::string_view, std::string_view, std::vector<std::uintptr_t>>;
 
-std::vector<named_group> groups_of(const rt::snapshot& all, bool by_name) {
+bool is_any(const rt::goroutine_view&) noexcept { return true; }
+
+template <class Wanted>
+std::vector<named_group> groups_of(const rt::snapshot& all, bool by_name, const Wanted& is_wanted) {
   std::map<group_key, std::size_t> counts;
   on_large_stack([&] {
     code_names names;
     for_each(all, [&](const auto& e) {
       const rt::goroutine_view& g = e.goroutine;
+      if (!is_wanted(g)) return;
       const std::string_view name = by_name ? g.name() : std::string_view();
       ++counts[{g.state, name, names.without_runtimes_own(e.frames())}];
     });
@@ -156,11 +154,17 @@ std::vector<named_group> groups_of(const rt::snapshot& all, bool by_name) {
 
 }  // namespace
 
-std::vector<named_group> goroutines_by_name() { return groups_of(rt::snapshot(), true); }
+std::vector<named_group> goroutines_by_name() { return groups_of(rt::snapshot(), true, is_any); }
+
+std::vector<named_group> leaks_by_name() {
+  const leaked_goroutines leaked;  // before the snapshot, which they are still in
+  return groups_of(rt::snapshot(), true, leaked);
+}
 
 std::vector<goroutine_group> goroutine_profile() {
   std::vector<goroutine_group> result;
-  for (named_group& g : groups_of(rt::snapshot(), false)) result.push_back(std::move(g.group));
+  for (named_group& g : groups_of(rt::snapshot(), false, is_any))
+    result.push_back(std::move(g.group));
   return result;
 }
 

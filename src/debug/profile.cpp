@@ -41,12 +41,14 @@ std::string_view name_of(profile_kind kind) {
     case profile_kind::mutex: return "mutex";
     case profile_kind::thread_block: return "threadblock";
     case profile_kind::wall: return "wall";
+    case profile_kind::goroutine_leak: return "goroutineleak";
   }
   throw std::invalid_argument("sley::debug::profile: no such kind of profile");
 }
 
 std::vector<named_group> groups_of(profile_kind kind) {
   if (kind == profile_kind::goroutine) return goroutines_by_name();
+  if (kind == profile_kind::goroutine_leak) return leaks_by_name();
   if (kind == profile_kind::thread_create) return {{"", {runtime::read_stats().threads, "", {}}}};
   throw std::invalid_argument("sley::debug::profile: no such kind of profile");
 }

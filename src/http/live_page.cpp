@@ -53,6 +53,7 @@ pre { margin: 0; white-space: pre-wrap; overflow-wrap: anywhere; }
 <a href="pprof/wall?seconds=5">wall-clock profile, 5 s</a>
 <a href="pprof/trace?seconds=1">trace, 1 s</a>
 <a href="pprof/threadblock?debug=1">blocked threads</a>
+<a href="pprof/goroutineleak?debug=2">leaked goroutines</a>
 <a href="goroutines">dump</a>
 <a href="profile">groups as text</a>
 <a href="metrics">metrics</a>

@@ -33,6 +33,9 @@ constexpr std::string_view index_page = R"(<!doctype html>
 <ul>
 <li><a href="goroutine">goroutine</a>: the stacks of all goroutines;
 <a href="goroutine?debug=1">taken together</a>, <a href="goroutine?debug=2">one by one</a>
+<li><a href="goroutineleak">goroutineleak</a>: goroutines that can never go on; looking for them
+stops the program for a moment; <a href="goroutineleak?debug=1">taken together</a>,
+<a href="goroutineleak?debug=2">one by one</a>
 <li><a href="profile">profile</a>: where the CPU time goes, for 30 seconds from now on;
 <a href="profile?seconds=5">for 5</a>
 <li><a href="wall">wall</a>: where goroutines spend their time, whether they compute or wait, for 30
@@ -113,6 +116,17 @@ void show_kind(http::request& in, http::response& out, std::string_view name, pr
 void refuse(http::response& out, int status, std::string_view why) {
   out.headers().set("X-Go-Pprof", "1");
   out.send(status, plain, why);
+}
+
+// A search that the system refuses says why.
+void show_leaks(http::request& in, http::response& out, std::string_view name) {
+  try {
+    if (number_in(in, "debug", 0) < 2)
+      return show_kind(in, out, name, profile_kind::goroutine_leak);
+    out.send(200, plain, goroutines_text(leaks()));
+  } catch (const std::system_error& impossible) {
+    refuse(out, 500, impossible.what());
+  }
 }
 
 struct cpu_recorder {
@@ -237,6 +251,8 @@ void show_pprof(http::request& in, http::response& out, std::string_view page) {
     out.send(200, "text/html; charset=utf-8", index_page);
   } else if (page == "goroutine") {
     show_kind(in, out, page, profile_kind::goroutine);
+  } else if (page == "goroutineleak") {
+    show_leaks(in, out, page);
   } else if (page == "threadcreate") {
     show_kind(in, out, page, profile_kind::thread_create);
   } else if (page == "block") {

@@ -130,7 +130,7 @@ stack* stack_pool::make_stack(place p) noexcept {
 // Requires the lock.
 bool stack_pool::new_arena() noexcept {
   static_assert(arena_stacks == 64, "a bit for each");
-  const std::size_t bytes = arena_stacks * spacing();
+  const std::size_t bytes = arena_bytes();
   auto* start = static_cast<char*>(platform::map_memory(bytes, true));
   if (start == nullptr) return false;
   void* record = arenas_.allocate(sizeof(arena));
@@ -139,6 +139,7 @@ bool stack_pool::new_arena() noexcept {
     return false;
   }
   with_cold_ = ::new (record) arena{.start = start, .cold = ~std::uint64_t{0}};
+  made_arenas_.add(with_cold_);
   reserved_ += bytes;
   return true;
 }

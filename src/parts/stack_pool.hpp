@@ -20,6 +20,7 @@
 #include <sley/detail/lock.hpp>
 
 #include "parts/permanent_memory.hpp"
+#include "parts/registry.hpp"
 #include "platform/os.hpp"
 #include "platform/sanitizer.hpp"
 
@@ -55,6 +56,7 @@ struct arena {
   std::uint64_t asked = 0;  // [lock: the pool's] a bit for each whose guard was asked for early
   std::uint64_t early = 0;  // [lock: the pool's] ... and is there
   arena* next_cold = nullptr;  // [lock: the pool's] valid while `cold` is not 0
+  arena* next_made = nullptr;  // [const] once it is on the list of all arenas
 };
 
 class stack_pool {
@@ -91,6 +93,10 @@ class stack_pool {
   // Bytes of address space and number of stacks made and not unmapped.
   std::uint64_t reserved_bytes() const noexcept;
   std::uint64_t made() const noexcept;
+
+  // All arenas ever made, which stay. Any thread.
+  const registry<arena, &arena::next_made>& arenas() const noexcept { return made_arenas_; }
+  std::size_t arena_bytes() const noexcept { return arena_stacks * spacing(); }
 
   // Whether the address is in the guard of this stack.
   static bool is_in_guard(const stack& s, const void* address) noexcept {
@@ -141,6 +147,7 @@ class stack_pool {
   arena* with_cold_ = nullptr;   // [lock: lock_] arenas that have places without memory
   std::size_t cold_stacks_ = 0;  // [lock: lock_] such places that have been stacks before
   permanent_memory arenas_;      // holds the arenas' records
+  registry<arena, &arena::next_made> made_arenas_;  // added to under lock_
   // The process has had a guard. Relaxed: it is set once. A thread that misses it has got no guard
   // either, and its goroutine waits for a stack, as without memory.
   detail::atomic<bool> has_guards_;

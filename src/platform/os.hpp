@@ -47,6 +47,10 @@ void futex_wake(std::uint32_t* word, int count) noexcept;
 // Starts a detached thread with all signals blocked while it is made; `entry(arg)` runs with the
 // caller's signal mask. Returns 0, or an errno value (EAGAIN: a limit was hit). Takes libc's locks.
 int create_thread(void (*entry)(void*), void* arg, std::string_view name) noexcept;
+// Calls visit(arg, begin, end) for the part of each such thread's stack that only the runtime uses.
+// In stopped_process.hpp. False: a thread was stopped where it changes the list.
+bool visit_own_stacks(void (*visit)(void* arg, std::uintptr_t begin, std::uintptr_t end) noexcept,
+                      void* arg) noexcept;
 
 // What ps, top, gdb and perf call the calling thread: the first 15 bytes.
 void name_this_thread(std::string_view name) noexcept;

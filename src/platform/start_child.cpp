@@ -43,12 +43,6 @@ struct launch_pad {
   int error = 0;    // written by the child
 };
 
-template <class... Args>
-[[gnu::always_inline]] inline long call(long number, Args... args) noexcept {
-  const long words[6] = {detail::syscall_word(args)...};
-  return raw_system_call(number, words[0], words[1], words[2], words[3], words[4], words[5]);
-}
-
 // A handler of this process that ran in the child would run in this process's memory.
 SLEY_UNINSTRUMENTED void drop_handlers() noexcept {
   const auto is_handler = [](std::uintptr_t handler) {
@@ -57,33 +51,33 @@ SLEY_UNINSTRUMENTED void drop_handlers() noexcept {
   };
   for (int signal = 1; signal <= last_signal; ++signal) {
     signal_action action;
-    if (call(SYS_rt_sigaction, signal, nullptr, &action, signal_set_bytes) != 0) continue;
+    if (bare_call(SYS_rt_sigaction, signal, nullptr, &action, signal_set_bytes) != 0) continue;
     if (!is_handler(action.handler)) continue;
     action.handler = reinterpret_cast<std::uintptr_t>(SIG_DFL);
     action.flags = 0;
-    call(SYS_rt_sigaction, signal, &action, nullptr, signal_set_bytes);
+    bare_call(SYS_rt_sigaction, signal, &action, nullptr, signal_set_bytes);
   }
 }
 
 // An error below 0.
 SLEY_UNINSTRUMENTED long open_null(int stream) noexcept {
-  const long fd = call(SYS_openat, AT_FDCWD, "/dev/null", O_RDWR, 0);
+  const long fd = bare_call(SYS_openat, AT_FDCWD, "/dev/null", O_RDWR, 0);
   if (fd < 0 || fd == stream) return fd;
-  const long result = call(SYS_dup3, fd, stream, 0);
-  call(SYS_close, fd);
+  const long result = bare_call(SYS_dup3, fd, stream, 0);
+  bare_call(SYS_close, fd);
   return result;
 }
 
 // A copy that is in no place that the child fills. An error below 0.
 SLEY_UNINSTRUMENTED long copy_away(const child_plan& plan, int fd) noexcept {
-  return call(SYS_fcntl, fd, F_DUPFD_CLOEXEC, first_other_fd + plan.handed_count);
+  return bare_call(SYS_fcntl, fd, F_DUPFD_CLOEXEC, first_other_fd + plan.handed_count);
 }
 
 SLEY_UNINSTRUMENTED long set_stream(int i, const child_stream& stream, long copy) noexcept {
   using enum child_stream::kind;
-  if (stream.what == descriptor) return call(SYS_dup3, copy, i, 0);
+  if (stream.what == descriptor) return bare_call(SYS_dup3, copy, i, 0);
   if (stream.what == null) return open_null(i);
-  return stream.what == output && i != 1 ? call(SYS_dup3, 1, i, 0) : 0;
+  return stream.what == output && i != 1 ? bare_call(SYS_dup3, 1, i, 0) : 0;
 }
 
 // Descriptors are copied out of the way first: each is put into its place in turn, and must not be
@@ -105,7 +99,7 @@ SLEY_UNINSTRUMENTED long set_descriptors(const child_plan& plan) noexcept {
     if (result < 0) return result;
   }
   for (int i = 0; i < plan.handed_count; ++i) {
-    const long result = call(SYS_dup3, plan.handed_down[i], first_other_fd + i, 0);
+    const long result = bare_call(SYS_dup3, plan.handed_down[i], first_other_fd + i, 0);
     if (result < 0) return result;
   }
   return 0;
@@ -115,7 +109,7 @@ SLEY_UNINSTRUMENTED long set_descriptors(const child_plan& plan) noexcept {
 SLEY_UNINSTRUMENTED void tell_number(char* to) noexcept {
   char digits[most_number_bytes];
   int count = 0;
-  for (long left = call(SYS_getpid); left > 0; left /= 10) {
+  for (long left = bare_call(SYS_getpid); left > 0; left /= 10) {
     digits[count++] = static_cast<char>('0' + left % 10);
   }
   while (count > 0) *to++ = digits[--count];
@@ -140,7 +134,7 @@ SLEY_UNINSTRUMENTED long execute(const child_plan& plan) noexcept {
   long error = -ENOENT;
   bool is_forbidden = false;
   for (const char* const* program = plan.programs; *program != nullptr; ++program) {
-    error = call(SYS_execve, *program, plan.arguments, plan.environment);
+    error = bare_call(SYS_execve, *program, plan.arguments, plan.environment);
     is_forbidden = is_forbidden || error == -EACCES;
     if (!is_elsewhere(error)) return error;
   }
@@ -149,14 +143,14 @@ SLEY_UNINSTRUMENTED long execute(const child_plan& plan) noexcept {
 
 SLEY_UNINSTRUMENTED long become(const child_plan& plan) noexcept {
   drop_handlers();
-  long result = plan.leads_session ? call(SYS_setsid) : 0;
-  if (result >= 0 && plan.leads_group) result = call(SYS_setpgid, 0, 0);
+  long result = plan.leads_session ? bare_call(SYS_setsid) : 0;
+  if (result >= 0 && plan.leads_group) result = bare_call(SYS_setpgid, 0, 0);
   if (result >= 0) result = set_descriptors(plan);
-  if (result >= 0 && plan.directory != nullptr) result = call(SYS_chdir, plan.directory);
+  if (result >= 0 && plan.directory != nullptr) result = bare_call(SYS_chdir, plan.directory);
   if (result < 0) return result;
   if (plan.child_number != nullptr) tell_number(plan.child_number);
   const std::uint64_t none = 0;
-  call(SYS_rt_sigprocmask, SIG_SETMASK, &none, nullptr, signal_set_bytes);
+  bare_call(SYS_rt_sigprocmask, SIG_SETMASK, &none, nullptr, signal_set_bytes);
   return execute(plan);
 }
 
@@ -165,7 +159,7 @@ SLEY_UNINSTRUMENTED long become(const child_plan& plan) noexcept {
   // A kernel before 5.2 knows no pidfd of a new process.
   const long error = pad.handle < 0 ? -ENOSYS : become(pad.plan);
   pad.error = static_cast<int>(-error);
-  for (;;) call(SYS_exit_group, status_of_failure);
+  for (;;) bare_call(SYS_exit_group, status_of_failure);
 }
 
 // The thread goes on when the child has become a program or has ended. Returns the child's number,
@@ -194,9 +188,9 @@ int start_child(const child_plan& plan, child_process& child) noexcept {
   // No handler may run in the child, not even libc's own for setuid(2).
   const std::uint64_t all = ~std::uint64_t{0};
   std::uint64_t before = 0;
-  call(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before, signal_set_bytes);
+  bare_call(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before, signal_set_bytes);
   const long pid = clone_child(static_cast<std::byte*>(stack) + stack_bytes, pad);
-  call(SYS_rt_sigprocmask, SIG_SETMASK, &before, nullptr, signal_set_bytes);
+  bare_call(SYS_rt_sigprocmask, SIG_SETMASK, &before, nullptr, signal_set_bytes);
   unmap_memory(stack, stack_bytes);
   if (pid < 0) return static_cast<int>(-pid);
   if (pad.error != 0) {

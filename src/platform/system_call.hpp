@@ -36,13 +36,18 @@ inline long raw_system_call(long number, long a, long b, long c, long d, long e,
 inline long raw_clone(std::byte* stack_end, long flags, int* handle, void (*entry)(void*) noexcept,
                       void* arg) noexcept;
 
+// The kernel's own convention, with arguments of any type, for code that may not touch errno.
+template <class... Args>
+[[gnu::always_inline]] inline long bare_call(long number, Args... args) noexcept {
+  static_assert(sizeof...(Args) <= 6);
+  const long words[6] = {detail::syscall_word(args)...};
+  return raw_system_call(number, words[0], words[1], words[2], words[3], words[4], words[5]);
+}
+
 // As syscall(2).
 template <class... Args>
 [[gnu::always_inline]] inline long system_call(long number, Args... args) noexcept {
-  static_assert(sizeof...(Args) <= 6);
-  const long words[6] = {detail::syscall_word(args)...};
-  const long result =
-      raw_system_call(number, words[0], words[1], words[2], words[3], words[4], words[5]);
+  const long result = bare_call(number, args...);
   constexpr long most_errors = 4095;
   if (__builtin_expect(result < 0 && result >= -most_errors, 0)) {
     set_errno(static_cast<int>(-result));

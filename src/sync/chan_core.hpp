@@ -24,6 +24,8 @@ struct channel_timer;
 
 namespace sley::detail {
 
+struct ending_node;
+
 struct chan_core {
   reference_count references;
   lock guard{lock_rank::channel};
@@ -35,6 +37,7 @@ struct chan_core {
   atomic<bool> closed;              // [lock: guard] [atomic CH-4]
   bool is_timer = false;            // [const] looks unbuffered, though it has room for one value
   bool is_plain = true;             // [const] values are bytes
+  bool is_of_context = false;       // [const] once it is handed out: see `context`
   std::uint32_t element_bytes = 0;  // [const]
   atomic<std::size_t> count;        // [lock: guard] [atomic CH-4] values in the ring
   std::size_t capacity = 0;         // [const]
@@ -44,8 +47,11 @@ struct chan_core {
   sync::waiter_queue receivers;     // [lock: guard]
   sync::waiter_queue senders;       // [lock: guard]
   char* ring = nullptr;             // [const]
-  sync::channel_timer* timer = nullptr;  // [const] is_timer: what feeds it
-  const element_type* type = nullptr;    // [const]
+  union {
+    sync::channel_timer* timer = nullptr;  // [const] is_timer: what feeds it
+    const ending_node* context;            // [const] is_of_context: whose end closes it
+  };
+  const element_type* type = nullptr;  // [const]
 
   // Values that need no call to be moved.
   bool is_word() const noexcept { return is_plain && (element_bytes == 8 || element_bytes == 4); }

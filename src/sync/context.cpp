@@ -5,6 +5,7 @@
 #include <sley/select.hpp>
 
 #include "runtime/entry/enter.hpp"
+#include "sync/chan_core.hpp"
 #include "sync/context_tree.hpp"
 #include "sync/start_from_timer.hpp"
 
@@ -231,6 +232,9 @@ recv_chan<void> context::done() const {
   const std::lock_guard lock(n->guard);
   if (!n->channel) {
     n->channel = chan<void>();
+    detail::chan_core* core = n->channel.ref().core();
+    core->is_of_context = true;
+    core->context = n;
     if (n->state.load_relaxed() != ending_node::live) n->channel.close();
     n->has_channel.store_release(true, "CX-3");
   }

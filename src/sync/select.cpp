@@ -12,7 +12,9 @@
 #include "runtime/source/timers.hpp"
 #include "runtime/state/sched_state.hpp"
 #include "runtime/state/timer.hpp"
+#include "runtime/state/waited.hpp"
 #include "sync/chan_core.hpp"
+#include "sync/selected_channels.hpp"
 
 #include <algorithm>
 #include <functional>
@@ -136,6 +138,11 @@ class selection {
     return o;
   }
 
+  template <class Visit>
+  void visit_channels(const Visit& visit) const noexcept {
+    for (std::size_t i = 0; i < count_; ++i) visit(*cases_[lock_order_[i]].channel);
+  }
+
  private:
   static constexpr std::size_t few = 8;
 
@@ -233,7 +240,8 @@ class selection {
       queue_of(c).push(w);  // CH-1: look() found no peer
     }
     parking p{this, claim, timed};
-    rt::park(count_ == 0 ? rt::wait::select_no_cases : rt::wait::select, nullptr, &let_go, &p);
+    rt::park(count_ == 0 ? rt::wait::select_no_cases : rt::wait::select,
+             timed ? nullptr : rt::waited::select(this), &let_go, &p);
     return leave_queues();
   }
 
@@ -274,6 +282,12 @@ class selection {
 };
 
 }  // namespace
+
+void visit_selected_channels(const void* of, void (*visit)(void*, const chan_core&) noexcept,
+                             void* arg) noexcept {
+  static_cast<const selection*>(of)->visit_channels([&](const chan_core& c) { visit(arg, c); });
+}
+
 }  // namespace sync
 
 std::size_t detail::select(select_case* cases, std::size_t count, std::int64_t deadline_ns,

@@ -77,6 +77,7 @@ class timed_waiter {
     timed_waiter* waiter = nullptr;
   };
 
+  const void* shown(const void* object) const noexcept;  // for goroutine::waits_for
   static rt::goroutine* time_out(rt::timer* t, std::int64_t now_ns) noexcept;
   static void commit_and_release(rt::goroutine* g, void* arg) noexcept;
   static void commit(rt::goroutine* g, void* arg) noexcept;

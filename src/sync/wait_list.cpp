@@ -16,6 +16,7 @@
 #include "runtime/source/timers.hpp"
 #include "runtime/state/contention.hpp"
 #include "runtime/state/machine.hpp"
+#include "runtime/state/waited.hpp"
 #include "sync/misuse.hpp"
 #include "sync/timed_waiter.hpp"
 #include "sync/wait_ender.hpp"
@@ -181,11 +182,16 @@ timed_waiter::~timed_waiter() {
   rt::remove_timer(&alarm_);
 }
 
+const void* timed_waiter::shown(const void* object) const noexcept {
+  const bool ends_by_itself = ender_ != nullptr || alarm_.fire != nullptr;
+  return ends_by_itself ? rt::waited::for_a_while(object) : object;
+}
+
 bool timed_waiter::park(detail::wait_list& list, rt::wait reason, const void* object,
                         bool first_in_line) {
   list_ = &list;
   list.push(&node_, first_in_line);
-  rt::park(reason, object, &commit_and_release, this);
+  rt::park(reason, shown(object), &commit_and_release, this);
   return !claim_.has_timed_out();
 }
 
@@ -207,7 +213,7 @@ void timed_waiter::get_in_line(detail::wait_list& list) noexcept {
 }
 
 bool timed_waiter::park_in_line(rt::wait reason, const void* object) noexcept {
-  rt::park(reason, object, &commit, this);
+  rt::park(reason, shown(object), &commit, this);
   return !claim_.has_timed_out();
 }
 

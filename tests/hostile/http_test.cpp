@@ -543,6 +543,14 @@ CALLS(metrics_text, "debug::metrics_text(span<const metric> all)") {
   const std::vector<metric> all = {{name, text, what, 1, {{name, text}}, {{1}, {2, 3}, 4}}};
   use(sley::debug::metrics_text(all).size());
 }
+CALLS(goroutines_text, "debug::goroutines_text(span<goroutine_info const> all)") {
+  std::vector<sley::debug::goroutine_info> all(1);
+  all[0].name = x.string("name");
+  all[0].state = x.string("state");
+  all[0].created_at = x.number<std::uintptr_t>(4096);
+  all[0].stack = {x.number<std::uintptr_t>(4096)};
+  use(sley::debug::goroutines_text(all).size());
+}
 CALLS(function_name, "debug::function_name(uintptr_t address)") {
   use(sley::debug::function_name(x.number<std::uintptr_t>(4096)).size());
 }

@@ -102,6 +102,48 @@ TEST(debug_pages, have_profiles_for_pprof) {
   });
 }
 
+TEST(debug_pages, have_a_profile_of_leaked_goroutines) {
+  sley::run([] {
+    sley::go({.name = "leaked"}, [] { sley::block_forever(); });
+    EXPECT_TRUE(eventually([] {
+      return has(ask("/debug/pprof/goroutineleak?debug=2"),
+                 "\"leaked\" [select (no cases) (leaked)]:\n");
+    }));
+    EXPECT_TRUE(has(ask("/debug/pprof/goroutineleak?debug=1"), "goroutineleak profile: total "));
+    EXPECT_NE(profile_in(ask("/debug/pprof/goroutineleak")), "");
+    EXPECT_TRUE(has(ask("/debug/"), "href=\"pprof/goroutineleak?debug=2\""));
+  });
+}
+
+// Connections that idle, requests that are answered, and handlers that wait for each other.
+GO_TEST(debug_pages, name_no_goroutine_of_a_busy_server_as_leaked) {
+  const std::size_t before = sley::debug::leaks().size();
+  const sley::chan<int> passed(0);
+  const running_server web([passed](sley::http::request& in, sley::http::response& out) {
+    if (in.path() == "/send") {
+      passed.send(1, in.context());
+    } else {
+      passed.receive(in.context());
+    }
+    out.send(200, "text/plain", "done");
+  });
+  sley::http::client client;
+  const auto [ctx, stop] = sley::with_cancel(sley::context());
+  sley::wait_group all;
+  for (const char* path : {"/send", "/receive", "/send", "/receive"}) {
+    all.go([&, path] {
+      while (!ctx.error()) client.get("http://" + web.address + path).read_all();
+    });
+  }
+  for (int i = 0; i < sley_test::rounds(50); ++i) {
+    const std::vector<sley::debug::goroutine_info> leaks = sley::debug::leaks();
+    EXPECT_LE(leaks.size(), before) << sley::debug::goroutines_text(leaks);
+  }
+  stop();
+  passed.close();
+  all.wait();
+}
+
 TEST(debug_pages, have_a_cpu_profile) {
   sley::run([] {
     const auto cpu = sley_test::parse_profile(profile_in(ask("/debug/pprof/profile?seconds=1")));

@@ -2,6 +2,8 @@
 #include "platform/cpu_clock.hpp"
 #include "platform/os.hpp"
 
+#include <sley/detail/atomic.hpp>
+
 #include "platform/placement.hpp"
 #include "platform/proc_file.hpp"
 #include "platform/sanitizer.hpp"
@@ -19,6 +21,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <charconv>
 #include <csignal>
@@ -89,7 +92,68 @@ void copy_name(std::string_view name, char (&to)[thread_name_bytes]) noexcept {
   to[name.copy(to, thread_name_bytes - 1)] = '\0';
 }
 
+// The part of a thread's stack below start_thread's frame, which it is in.
+class own_stack_part {
+ public:
+  explicit own_stack_part(const void* end) noexcept : end_(reinterpret_cast<std::uintptr_t>(end)) {
+    pthread_attr_t attributes;
+    void* low = nullptr;
+    std::size_t bytes = 0;
+    if (pthread_getattr_np(pthread_self(), &attributes) == 0) {
+      if (pthread_attr_getstack(&attributes, &low, &bytes) != 0) low = nullptr;
+      pthread_attr_destroy(&attributes);
+    }
+    begin_ = low == nullptr ? end_ : reinterpret_cast<std::uintptr_t>(low);
+    const change guard;
+    next_ = first;
+    if (next_ != nullptr) next_->link_ = &next_;
+    first = this;
+    link_ = &first;
+  }
+  ~own_stack_part() {
+    const change guard;
+    *link_ = next_;
+    if (next_ != nullptr) next_->link_ = link_;
+  }
+  own_stack_part(const own_stack_part&) = delete;
+  own_stack_part& operator=(const own_stack_part&) = delete;
+
+  // While all threads are stopped.
+  template <class Visit>
+  static bool visit_each(const Visit& visit) noexcept {
+    if (is_changing.load_relaxed()) return false;  // the thread that has set it does not run
+    for (const own_stack_part* p = first; p != nullptr; p = p->next_) visit(p->begin_, p->end_);
+    return true;
+  }
+
+ private:
+  struct change {
+    change() noexcept {
+      pthread_mutex_lock(&mutex);
+      is_changing.store_relaxed(true);
+      std::atomic_signal_fence(std::memory_order_seq_cst);
+    }
+    ~change() {
+      std::atomic_signal_fence(std::memory_order_seq_cst);
+      is_changing.store_relaxed(false);
+      pthread_mutex_unlock(&mutex);
+    }
+    change(const change&) = delete;
+    change& operator=(const change&) = delete;
+  };
+
+  static inline pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+  static inline own_stack_part* first = nullptr;   // [lock: mutex]
+  static inline detail::atomic<bool> is_changing;  // relaxed: the reader has stopped the writer
+
+  std::uintptr_t begin_;   // [const]
+  std::uintptr_t end_;     // [const]
+  own_stack_part* next_;   // [lock: mutex]
+  own_stack_part** link_;  // [lock: mutex]
+};
+
 void* start_thread(void* arg) {
+  const own_stack_part part(__builtin_frame_address(0));
   const std::unique_ptr<thread_start> start(static_cast<thread_start*>(arg));
   name_this_thread(start->name);
   pthread_sigmask(SIG_SETMASK, &start->mask, nullptr);
@@ -124,6 +188,12 @@ int create_thread(void (*entry)(void*), void* arg, std::string_view name) noexce
   if (error == 0) static_cast<void>(start.release());  // the thread owns it now
   pthread_sigmask(SIG_SETMASK, &mask, nullptr);
   return error;
+}
+
+bool visit_own_stacks(void (*visit)(void*, std::uintptr_t, std::uintptr_t) noexcept,
+                      void* arg) noexcept {
+  return own_stack_part::visit_each(
+      [&](std::uintptr_t begin, std::uintptr_t end) { visit(arg, begin, end); });
 }
 
 std::int32_t current_thread_id() noexcept { return gettid(); }

@@ -88,6 +88,10 @@ void futex_wake(std::uint32_t* word, int count) noexcept { simulated::wake(word,
 // The same on every machine, so that a seed means the same.
 int available_cpus(std::int32_t) noexcept { return 8; }
 
+bool visit_own_stacks(void (*)(void*, std::uintptr_t, std::uintptr_t) noexcept, void*) noexcept {
+  return false;
+}
+
 int create_thread(void (*entry)(void*), void* arg, std::string_view) noexcept {
   return simulated::create(entry, arg) == nullptr ? EAGAIN : 0;
 }

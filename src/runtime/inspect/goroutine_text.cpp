@@ -10,6 +10,7 @@
 #include "runtime/inspect/stack_trace.hpp"
 #include "runtime/state/machine.hpp"
 #include "runtime/state/sched_state.hpp"
+#include "runtime/state/waited.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -98,7 +99,7 @@ namespace {
 // The goroutine does not run while it is looked at, so it is still in the call that waits for the
 // object, which exists as long as that.
 waited_object object_of(const goroutine& g) noexcept {
-  const void* address = peek(g.waits_for);
+  const void* address = waited(peek(g.waits_for)).object;
   const bool is_lock = address != nullptr && is_for_lock(peek(g.reason));
   return {address, is_lock ? static_cast<const detail::lock_owner*>(address)->goroutine() : 0};
 }
@@ -146,6 +147,7 @@ void goroutine_printer::print_header(const goroutine_view& g, std::size_t others
   if (g.name_size != 0) line.text(" \"").shown(g.name()).text("\"");
   if (others != 0) line.text(" and ").dec(std::uint64_t{others}).text(" others");
   line.text(" [").text(g.state);
+  if (g.is_leaked) line.text(" (leaked)");
   if (g.minutes != 0) line.text(", ").dec(std::uint64_t{g.minutes}).text(" minutes");
   if (g.is_locked) line.text(", locked to thread");
   line.text("]:\n").flush(fd_);

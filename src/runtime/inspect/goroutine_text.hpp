@@ -52,6 +52,7 @@ struct goroutine_view {
   waited_object object;
   bool is_waiting = false;
   bool is_locked = false;  // to its thread
+  bool is_leaked = false;  // as far as that was looked for
   bool has_thread = false;
   std::uint8_t name_size = 0;
   char name_bytes[goroutine_extra::max_name] = {};

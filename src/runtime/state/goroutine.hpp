@@ -66,7 +66,7 @@ struct alignas(platform::cache_line_bytes) goroutine {
   platform::context context;      // [owner] valid while it is not running
   goroutine* next = nullptr;      // [owner] link in the one queue or list that it is on
   parts::stack* stack = nullptr;  // [owner] null until it first runs, and if a thread's own is used
-  // [owner] while waiting: the object that it waits for, null if there is none, or several.
+  // [owner] while waiting: what it waits for, see state/waited.hpp; null: nothing that has a name.
   const void* waits_for = nullptr;
   parts::status_word status;  // see parts/status.hpp
   bool is_foreign = false;    // [const] stands for a thread that the runtime did not make

@@ -69,6 +69,12 @@ constexpr const char* text_of(wait reason) noexcept {
 // Does such a wait end by what other goroutines or threads of the program do?
 constexpr bool is_for_others(wait reason) noexcept { return reason < wait::sleep; }
 
+// Can nothing end such a wait?
+constexpr bool is_for_nothing(wait reason) noexcept {
+  return reason == wait::chan_receive_nil || reason == wait::chan_send_nil ||
+         reason == wait::select_no_cases;
+}
+
 // Is the object that the goroutine waits for a lock? Then it begins with a detail::lock_owner.
 constexpr bool is_for_lock(wait reason) noexcept {
   return reason == wait::mutex_lock || reason == wait::shared_mutex_lock ||
