@@ -20,6 +20,10 @@ install(FILES "${CMAKE_CURRENT_BINARY_DIR}/include/sley/detail/parts.hpp"
 set(module_dir "${CMAKE_INSTALL_DATADIR}/sley")
 install(FILES modules/sley.cppm DESTINATION "${module_dir}")
 
+# The scripts for bpftrace.
+install(PROGRAMS tools/bpftrace/waits.bt tools/bpftrace/delays.bt tools/bpftrace/losses.bt
+  DESTINATION "${CMAKE_INSTALL_DATADIR}/sley")
+
 # The scripts for gdb and lldb. In the prefix of distributions, gdb loads its own with libsley.so, by a
 # file with the library's path in a folder that gdb trusts. In other prefixes there is no such file:
 # gdb would not trust it, and say so in every session.

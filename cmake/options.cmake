@@ -106,6 +106,13 @@ if(SLEY_VALGRIND AND NOT has_valgrind)
   message(FATAL_ERROR "sley: SLEY_VALGRIND needs valgrind/valgrind.h (Debian: valgrind)")
 endif()
 
+# One instruction that does nothing at each probe.
+sley_find_header(SLEY_SDT_INCLUDE_DIR sys/sdt.h has_sdt)
+option(SLEY_PROBES "probes for bpftrace, perf and the like (USDT)" ${has_sdt})
+if(SLEY_PROBES AND NOT has_sdt)
+  message(FATAL_ERROR "sley: SLEY_PROBES needs sys/sdt.h (Debian: systemtap-sdt-dev)")
+endif()
+
 set(SLEY_TEST_PREFIX "" CACHE STRING
   "put before every test's name, so that tests of several build trees can be told apart in one run")
 mark_as_advanced(SLEY_TEST_PREFIX)

@@ -76,8 +76,13 @@ inline constexpr bool is_thread_sanitizer = false;
 inline constexpr bool sanitizer_nests_signals = !is_thread_sanitizer;
 // Do its reports call a stack by the name that it is given?
 inline constexpr bool sanitizer_names_stacks = is_thread_sanitizer;
-// Does instrumented code run in a copy of the process? The thread sanitizer waits for its threads.
-inline constexpr bool sanitizer_lives_in_copies = !is_thread_sanitizer;
+// Does instrumented code run in a copy of the process, on a stack of its own? The thread sanitizer
+// waits for its threads there, and the address sanitizer does not know the stack.
+#if defined(SLEY_ASAN) || defined(SLEY_TSAN)
+inline constexpr bool sanitizer_lives_in_copies = false;
+#else
+inline constexpr bool sanitizer_lives_in_copies = true;
+#endif
 
 // Does a sanitizer replace libc's functions, to check the memory they get, or to learn of the order
 // that a write and a read of the same file make?

@@ -75,10 +75,9 @@ CHILD_MAIN(comes_to_a_deadlock) {
   return end_by([] {});
 }
 
-// The thread sanitizer does not work in a copy of its process, and reports signals itself, as the
-// other sanitizer does.
+// The sanitizers do not work in a copy of their process, and report signals themselves.
 TEST(flight_record, is_there_after_each_end) {
-  if (sley_test::under_tsan) GTEST_SKIP();
+  if (sley_test::under_sanitizer) GTEST_SKIP();
   expect_a_record_of("throws");
   expect_a_record_of("terminates");
   EXPECT_EQ(expect_a_record_of("is_asked_to_quit").status, 2);
@@ -100,7 +99,7 @@ CHILD_MAIN(has_no_place_for_it) {
 }
 
 TEST(flight_record, an_error_of_the_file_is_named) {
-  if (sley_test::under_tsan) GTEST_SKIP();
+  if (sley_test::under_sanitizer) GTEST_SKIP();
   const child_result child = run_child("has_no_place_for_it");
   EXPECT_TRUE(child.failed());
   EXPECT_NE(child.err.find("sley: the last events are not written: sley::debug::trace: can't make"),

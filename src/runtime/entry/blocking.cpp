@@ -15,6 +15,7 @@
 #include "runtime/entry/enter.hpp"
 #include "runtime/run/attend.hpp"
 #include "runtime/state/machine.hpp"
+#include "platform/probes.hpp"
 #include "runtime/state/sched_state.hpp"
 #include "runtime/state/work.hpp"
 
@@ -34,6 +35,7 @@ constexpr std::int64_t moment_ns = 100'000;
 }
 
 [[gnu::always_inline]] inline void begin(machine* m) noexcept {
+  platform::probe_block_begin(m->g->id);
   m->border.begin_call();
   platform::set_calling_machine(m);
   platform::set_current_machine(nullptr);
@@ -46,6 +48,7 @@ constexpr std::int64_t moment_ns = 100'000;
 [[gnu::always_inline]] inline bool end(machine* m) noexcept {
   platform::set_current_machine(m);
   platform::set_calling_machine(nullptr);
+  platform::probe_block_end(m->g->id);
   return m->border.end_call();
 }
 

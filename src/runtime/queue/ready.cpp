@@ -4,6 +4,7 @@
 #include "platform/decisions.hpp"
 #include "runtime/queue/wake.hpp"
 #include "runtime/state/machine.hpp"
+#include "platform/probes.hpp"
 #include "runtime/state/processor.hpp"
 #include "runtime/state/run_trace.hpp"
 #include "runtime/state/sched_state.hpp"
@@ -63,6 +64,7 @@ namespace {
 
 void start(machine* m, goroutine* g) noexcept {
   g->status.transition(parts::status::idle, parts::status::runnable);
+  platform::probe_spawn(g->id, g->created_by, g->created_at);
   if (processor* p = m->p; p == nullptr) {
     sched.spawned.add_relaxed(1);
   } else if (__builtin_expect(count(p->figures.spawned) >= p->meter.next_spawned, 0)) {
@@ -81,7 +83,8 @@ void wake_foreign(goroutine* g) noexcept {
 
 // It no longer waits. False: it must be queued, and that is all. What `needs` has was there when it
 // parked, and a goroutine that stands for a foreign thread always has something.
-inline bool make_runnable(goroutine* g) noexcept {
+[[gnu::always_inline]] inline bool make_runnable(goroutine* g) noexcept {
+  platform::probe_ready(g->id);
   g->status.transition(parts::status::waiting, parts::status::runnable);
   return __builtin_expect(g->needs.load_relaxed() != 0, 0);
 }

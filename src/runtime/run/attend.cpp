@@ -8,6 +8,7 @@
 #include "runtime/run/turn.hpp"
 #include "runtime/source/timers.hpp"
 #include "runtime/state/machine.hpp"
+#include "platform/probes.hpp"
 #include "runtime/state/sched_state.hpp"
 #include "runtime/state/thread_block.hpp"
 #include "runtime/state/work.hpp"
@@ -33,7 +34,10 @@ bool retake_p(machine* m) noexcept {
   const std::uint32_t call = holder->border.call();
   if (call == 0) return false;
   const bool may_take = holder->border.claim(call) && holder->p == p && !sched.gate.is_halted();
-  if (may_take) release_p(holder);
+  if (may_take) {
+    platform::probe_retake(holder->g->id);
+    release_p(holder);
+  }
   holder->border.open(may_take ? std::uint32_t{parts::border::lost} : 0);
   if (!may_take) return false;
   acquire_p(m, p);
@@ -79,6 +83,7 @@ machine* attend(machine* m, bool may_move) noexcept {
       wait_for_turn(m);
     } else if ((lowered & border::preempt) != 0 && is_work_waiting(m->p)) {
       sched.preemptions.add_relaxed(1);
+      platform::probe_preempt(m->g->id);
       run_all_due_timers();
       wait_for_turn(m);
     } else {

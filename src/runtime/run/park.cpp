@@ -14,6 +14,7 @@
 #include "runtime/source/next_local.hpp"
 #include "runtime/state/contention.hpp"
 #include "runtime/state/machine.hpp"
+#include "platform/probes.hpp"
 #include "runtime/state/processor.hpp"
 #include "runtime/state/run_trace.hpp"
 #include "runtime/state/sched_state.hpp"
@@ -66,6 +67,7 @@ bool stays_on_yield(const processor* p) noexcept {
     return;
   }
   goroutine* g = m->g;
+  platform::probe_park(g->id, static_cast<std::uint8_t>(reason), object);
   g->reason = reason;
   g->waits_for = object;
   g->parked_s.store_relaxed(sched.coarse_s.load_relaxed());

@@ -9,6 +9,7 @@
 #include "runtime/source/find_runnable.hpp"
 #include "runtime/state/goroutine.hpp"
 #include "runtime/state/hold.hpp"
+#include "platform/probes.hpp"
 #include "runtime/state/processor.hpp"
 #include "runtime/state/sched_state.hpp"
 
@@ -32,6 +33,7 @@ bool see_to(machine* m, goroutine* g) noexcept {
   if (!next.inherits_slice) begin_slice(m->p);
   if (g->needs.load_acquire("TR-1") != 0 && !see_to(m, g)) return;
   g->status.transition(parts::status::runnable, parts::status::running);
+  platform::probe_run(g->id);
   count_switch(m->p, nullptr, g, departure::none);
   switch_from_machine(m, g);
 }

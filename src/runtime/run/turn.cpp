@@ -11,6 +11,7 @@
 #include "runtime/queue/wake.hpp"
 #include "runtime/state/goroutine.hpp"
 #include "runtime/state/hold.hpp"
+#include "platform/probes.hpp"
 #include "runtime/state/processor.hpp"
 #include "runtime/state/sched_state.hpp"
 
@@ -31,6 +32,7 @@ void sleep_until_turn(machine* m, goroutine* g) noexcept {
   if (m->next_p == nullptr) return;  // release_interrupted() woke it, without a processor
   acquire_p(m, m->next_p);
   m->border.lower(parts::border::preempt);  // the slice that was to end has ended
+  platform::probe_run(g->id);
   count_switch(m->p, nullptr, g, departure::none);
 }
 
@@ -60,6 +62,7 @@ void wait_for_turn(machine* m) noexcept {
 void park_thread(machine* m, wait reason, const void* object, after_switch_action action,
                  void* arg) noexcept {
   goroutine* g = m->g;
+  platform::probe_park(g->id, static_cast<std::uint8_t>(reason), object);
   g->reason = reason;
   g->waits_for = object;
   g->parked_s.store_relaxed(sched.coarse_s.load_relaxed());

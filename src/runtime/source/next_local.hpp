@@ -9,6 +9,7 @@
 #include "runtime/queue/stacks.hpp"
 #include "runtime/state/goroutine.hpp"
 #include "runtime/state/machine.hpp"
+#include "platform/probes.hpp"
 #include "runtime/state/processor.hpp"
 #include "runtime/state/sched_state.hpp"
 
@@ -88,6 +89,7 @@ inline bool wants_global_first(const processor* p) noexcept {
     }
   }
   g->status.transition(parts::status::runnable, parts::status::running);
+  platform::probe_run(g->id);
   count_switch(p, m, g, how);
   return {g, false};
 }

@@ -22,6 +22,7 @@
 #include "runtime/state/processor.hpp"
 #include "runtime/state/sched_state.hpp"
 #include "runtime/state/thread_block.hpp"
+#include "platform/probes.hpp"
 
 namespace sley::rt {
 
@@ -108,6 +109,7 @@ void end_slice(machine* m) noexcept {
     return;
   }
   begin_slice(m->p);
+  platform::probe_preempt(m->g->id);
   hand_to(successor, release_p(m));
   sched.preemptions.add_relaxed(1);
   wait_in_handler(m);
@@ -117,6 +119,7 @@ void end_slice(machine* m) noexcept {
 // stop.
 void give_up_p_only(machine* m) noexcept {
   m->border.lower(border::give);
+  platform::probe_retake(m->g->id);
   processor* p = release_p(m);
   m->border.raise(border::lost);
   sched.sysmon.new_detached.add(1);

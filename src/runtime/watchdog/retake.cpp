@@ -22,6 +22,7 @@
 #include "runtime/watchdog/preempt.hpp"
 #include "runtime/watchdog/thread_blocks.hpp"
 #include "runtime/watchdog/watchdog.hpp"
+#include "platform/probes.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -74,7 +75,10 @@ void pass_on(processor* p) noexcept {
 // Takes the processor if the machine is still in this call.
 bool try_take_from_call(processor* p, machine* m, std::uint32_t call) noexcept {
   const bool may_take = m->border.claim(call) && m->p == p;
-  if (may_take) release_p(m);
+  if (may_take) {
+    platform::probe_retake(m->g->id);
+    release_p(m);
+  }
   m->border.open(may_take ? std::uint32_t{border::lost} : 0);
   watchdog.looks[p->id].calls_last = may_take;
   if (may_take) pass_on(p);
@@ -86,6 +90,7 @@ bool try_take_from_sleeper(processor* p, machine* m, const last_look& s) noexcep
   const bool may_take =
       m->border.close() && m->p == p && p->figures.switches.load_relaxed() == s.switches;
   if (may_take) {
+    platform::probe_retake(m->g->id);
     release_p(m);
     watchdog.detached.add(m);
     begin_thread_block(m, s.rest_from_ns);
