@@ -15,7 +15,7 @@ from conan.tools.files import copy, load, rmdir
 
 TREE = os.path.join("..", "..")  # from the folder of this file
 PARTS = ["CMakeLists.txt", "LICENSE", "cmake/*", "include/*", "modules/*", "src/*",
-         "tools/debuggers/*"]
+         "tools/bpftrace/*", "tools/debuggers/*"]
 
 
 class SleyConan(ConanFile):
