@@ -101,13 +101,13 @@ void full_buffer(const sley::go_options& as) {
 
 void forgotten_context(const sley::go_options& as) {
   const auto [ctx, cancel] = sley::with_cancel(context());
-  sley::go(as, [ctx = ctx] { ctx.done().receive(); });
+  sley::go(as, [held = ctx] { held.done().receive(); });
 }
 
 void forgotten_context_below_another(const sley::go_options& as) {
   const auto [above, cancel_above] = sley::with_cancel(context());
   const auto [ctx, cancel] = sley::with_cancel(above);
-  sley::go(as, [ctx = ctx] { ctx.done().receive(); });
+  sley::go(as, [held = ctx] { held.done().receive(); });
 }
 
 void select_of_two(const sley::go_options& as) {
@@ -120,8 +120,8 @@ void select_of_two(const sley::go_options& as) {
 void select_with_forgotten_context(const sley::go_options& as) {
   const chan<int> in(0);
   const auto [ctx, cancel] = sley::with_cancel(context());
-  sley::go(as, [in, ctx = ctx] {
-    sley::select(sley::on_receive(in, [](auto) {}), sley::on_receive(ctx.done(), [](auto) {}));
+  sley::go(as, [in, held = ctx] {
+    sley::select(sley::on_receive(in, [](auto) {}), sley::on_receive(held.done(), [](auto) {}));
   });
 }
 
@@ -373,13 +373,13 @@ GO_TEST(leaks, a_timer_a_deadline_and_a_context_that_is_held_keep_their_waiters)
     int value = 0;
     static_cast<void>(chan<int>(0).try_receive_for(value, 300ms));
   });
-  named([ctx = ctx] { ctx.done().receive(); });
+  named([held = ctx] { held.done().receive(); });
   named([below = sley::with_cancel(ctx).first] { below.done().receive(); });
   named([below = sley::with_cancel(ctx).first] {
     std::error_code error;
     chan<int>(0).receive(below, error);
   });
-  named([late = late] { late.done().receive(); });
+  named([held = late] { held.done().receive(); });
   named([] {
     sley::counting_semaphore<> permits(0);
     static_cast<void>(permits.try_acquire_for(300ms));
