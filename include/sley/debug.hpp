@@ -218,16 +218,23 @@ SLEY_API int set_mutex_profile_fraction(int fraction);
 // processor is free that much later. Where membarrier(2) is refused there are no blocks, and with
 // glibc before 2.35 they have neither stack nor call.
 //
+// A goroutine that computes for too long keeps others waiting as well. One that is stopped at the
+// end of its time slice is in the profile, at the place where it was stopped, with `preempted`
+// instead of a system call. Its `delay` is how long the slice has lasted, and `lost` the part of
+// that beyond the slice's length. Of goroutines that wake each other and so share a slice, the last
+// one is there. It costs a goroutine some 10 us to be stopped then.
+//
 // Switched off, the profile keeps what it has. Any thread; never parks. std::bad_alloc without
 // 2.4 MB of address space. Go has no such profile.
 SLEY_API void set_thread_block_profile(bool on);
 
 // Blocks at one place.
 struct thread_block_group {
-  std::uint64_t count;                // how many there have been
-  std::chrono::nanoseconds delay;     // of all of them, as set_thread_block_profile has it
-  std::chrono::nanoseconds lost;      // the part of it in which the thread kept its processor
-  std::string system_call;            // "futex", or its number; "none": a page fault; "unknown"
+  std::uint64_t count;             // how many there have been
+  std::chrono::nanoseconds delay;  // of all of them, as set_thread_block_profile has it
+  std::chrono::nanoseconds lost;   // the part of it in which the thread kept its processor
+  // "futex", or its number; "none": a page fault; "unknown"; "preempted": it has not slept
+  std::string system_call;
   std::vector<std::uintptr_t> stack;  // as goroutine_info::stack; empty if it could not be read
 };
 

@@ -91,6 +91,9 @@ void append_thread_blocks(std::vector<metric>& all) {
   all.push_back({"sley_unannounced_block_seconds_total",
                  "Time from then until the goroutines of those threads came back.", counter,
                  static_cast<double>(rt::sched.thread_block_ns.load_relaxed()) / ns_per_s});
+  all.push_back({"sley_overrun_seconds_total",
+                 "Time for which goroutines that were preempted had run beyond their slices.",
+                 counter, static_cast<double>(rt::sched.overrun_ns.load_relaxed()) / ns_per_s});
 }
 
 void append_times(std::vector<metric>& all, std::string_view name, std::string_view help,

@@ -33,6 +33,7 @@ namespace {
 std::string name_of_call(std::int64_t call) {
   if (call == rt::unknown_call) return "unknown";
   if (call == rt::no_call) return "none";
+  if (call == rt::no_sleep) return "preempted";
   const std::string_view name = platform::name_of_system_call(call);
   return name.empty() ? std::to_string(call) : std::string(name);
 }
@@ -44,6 +45,15 @@ std::string milliseconds(std::uint64_t ns) {
   const std::string thousandths = std::to_string(ns % ms / us);
   return std::to_string(ns / ms) + '.' + std::string(3 - thousandths.size(), '0') + thousandths +
          " ms";
+}
+
+std::string times_as_text(const contention& e) {
+  if (e.call == rt::no_sleep) {
+    return "# preempted after " + milliseconds(e.delay_ns) + ", beyond its slices for " +
+           milliseconds(e.lost_ns) + '\n';
+  }
+  return "# in " + name_of_call(e.call) + " for " + milliseconds(e.delay_ns) +
+         ", with the processor for " + milliseconds(e.lost_ns) + '\n';
 }
 
 }  // namespace
@@ -77,8 +87,7 @@ std::string thread_block_text(const contentions& events) {
       total += count_of(e);
       text += std::to_string(count_of(e));
       append_stack(text, stack);
-      text += "# in " + name_of_call(e.call) + " for " + milliseconds(e.delay_ns) +
-              ", with the processor for " + milliseconds(e.lost_ns) + '\n';
+      text += times_as_text(e);
       append_functions(text, stack, names);
       text += '\n';
     }

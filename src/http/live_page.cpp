@@ -68,8 +68,8 @@ pre { margin: 0; white-space: pre-wrap; overflow-wrap: anywhere; }
 <h2 id="latency_title" hidden>Latency since the look before</h2>
 <table id="latency" hidden><thead><tr><th>times<th>what<th>half within<th>99 of 100 within</thead>
 <tbody></tbody></table>
-<h2 id="blocks_title" hidden>Calls that have blocked a thread <span class="faint">without an
-announcement</span></h2>
+<h2 id="blocks_title" hidden>What has kept processors from others <span class="faint">calls
+without an announcement that have blocked a thread, and goroutines that were preempted</span></h2>
 <table id="blocks" hidden><thead><tr><th>times<th>for<th>with its processor for<th>in<th>function
 </thead><tbody></tbody></table>
 <h2>Goroutines at the same place <span id="counts" class="faint"></span></h2>

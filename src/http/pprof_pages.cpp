@@ -47,7 +47,8 @@ switched it on by <code>debug::set_block_profile_rate</code>; <a href="block?deb
 switched it on by <code>debug::set_mutex_profile_fraction</code>;
 <a href="mutex?debug=1">as text</a>, <a href="mutex?seconds=5">for 5 seconds</a> from now on
 <li><a href="threadblock">threadblock</a>: where goroutines have put their threads to sleep without
-an announcement, if the program has switched it on by <code>debug::set_thread_block_profile</code>;
+an announcement, and where they were preempted, if the program has switched it on by
+<code>debug::set_thread_block_profile</code>;
 <a href="threadblock?debug=1">as text</a>, <a href="threadblock?seconds=5">for 5 seconds</a> from
 now on
 <li><a href="trace">trace</a>: which goroutine runs where and when, for a second from now on;

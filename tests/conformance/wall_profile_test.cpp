@@ -233,6 +233,7 @@ GO_TEST(wall_profile, has_no_wrong_stack) {
   end.wait();
   std::uint64_t found = 0;
   for (const auto& s : p.samples) {
+    if (s.is_in("not_begun")) continue;  // it has one frame only, where it was started
     for (int number = 1; number <= 3; ++number) {
       const bool is_inside = has_frame(s.functions, "acts_inside", number);
       found += is_inside ? s.values[0] : 0;

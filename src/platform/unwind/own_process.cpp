@@ -191,6 +191,16 @@ bool leads_to_bottom(stack_walk walk, const own_stack& stack) noexcept {
   return false;
 }
 
+std::size_t collect_interrupted_frames(stack_walk walk, std::span<std::uintptr_t> frames) noexcept {
+  std::size_t count = 0;
+  do {
+    if (walk.frame().is_interrupted) count = 0;
+    if (count == frames.size()) break;
+    frames[count++] = walk.return_address();
+  } while (walk.next());
+  return count;
+}
+
 std::size_t collect_frames(stack_walk walk, std::span<std::uintptr_t> frames) noexcept {
   std::size_t count = 0;
   do {

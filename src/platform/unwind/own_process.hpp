@@ -104,6 +104,8 @@ bool leads_to_bottom(stack_walk walk, const own_stack& stack) noexcept;
 
 // Writes the walk's return addresses, innermost first, and returns their number.
 std::size_t collect_frames(stack_walk walk, std::span<std::uintptr_t> frames) noexcept;
+// The same in a signal handler, without the handler's frames. In other code as collect_frames().
+std::size_t collect_interrupted_frames(stack_walk walk, std::span<std::uintptr_t> frames) noexcept;
 
 }  // namespace sley::platform
 

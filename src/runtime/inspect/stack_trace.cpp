@@ -53,7 +53,9 @@ bool collect_if_asked(machine* m) noexcept {
   stack_trace* trace = m->trace_to.exchange_acq_rel(nullptr, "TC-1");
   if (trace == nullptr) return false;
   trace->of = is_on_stack_of(m->g) ? m->g : nullptr;
-  trace->collect();
+  const platform::own_stack stack = stack_of(m->g);
+  const platform::stack_walk walk(platform::registers_here(), stack.memory());
+  trace->size = static_cast<int>(platform::collect_interrupted_frames(walk, trace->frames));
   trace->is_done.publish(true);
   return true;
 }

@@ -84,6 +84,7 @@ machine* attend(machine* m, bool may_move) noexcept {
     } else if ((lowered & border::preempt) != 0 && is_work_waiting(m->p)) {
       sched.preemptions.add_relaxed(1);
       platform::probe_preempt(m->g->id);
+      note_preemption(used_slice_ns(m));
       run_all_due_timers();
       wait_for_turn(m);
     } else {

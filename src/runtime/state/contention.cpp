@@ -24,18 +24,17 @@ namespace {
 // The walk takes 4 KiB of the goroutine's stack.
 constexpr std::uintptr_t room_for_walk = 8192;
 
-// The frames of the calling function's callers. None where the search for unwind tables would take
-// a lock of libc, which a goroutine that was stopped in user code may hold.
+}  // namespace
+
 [[gnu::noinline]] std::size_t collect_callers(std::span<std::uintptr_t> frames) noexcept {
   if (!platform::finds_own_tables_without_lock()) return 0;
   const platform::own_stack stack = stack_of(current_machine()->g);
   const platform::frame_registers here = platform::registers_here();
-  if (here.get(platform::column_sp) - stack.low < room_for_walk) return 0;
+  const std::uint64_t sp = here.get(platform::column_sp);  // not there in a signal handler
+  if (stack.holds(sp) && sp - stack.low < room_for_walk) return 0;
   platform::stack_walk walk(here, stack.memory());
-  return walk.next() && walk.next() ? platform::collect_frames(walk, frames) : 0;
+  return walk.next() && walk.next() ? platform::collect_interrupted_frames(walk, frames) : 0;
 }
-
-}  // namespace
 
 bool contention_profile::make_room() noexcept {
   if (totals_.read() != nullptr) return true;

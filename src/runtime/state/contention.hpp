@@ -12,7 +12,9 @@
 #include "parts/event_weight.hpp"
 #include "parts/stack_totals.hpp"
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 
 namespace sley::rt {
 
@@ -39,6 +41,11 @@ class contention_profile {
   detail::atomic<std::int64_t> rate_;
   base::published<totals*> totals_;
 };
+
+// Writes the return addresses of the callers of the function that calls this one, and returns their
+// number: 0 if there is no room on the goroutine's stack, and where the search for unwind tables
+// would take a lock of libc, which a goroutine that was stopped in user code may hold. [inside]
+std::size_t collect_callers(std::span<std::uintptr_t> frames) noexcept;
 
 // Its rate is the time of waiting in which it takes one event.
 SLEY_HIDDEN extern contention_profile block_profile;

@@ -50,6 +50,13 @@ struct thread_block {
   bool is_in_profile = false;  // [sysmon, and the ender] the profile was on when it began
 };
 
+// The time slice that sysmon has ended, and at which switch of the processor. Relaxed: raise() and
+// lower() of border::preempt order it (AT-1).
+struct ended_slice {
+  detail::atomic<std::int64_t> from_ns;
+  detail::atomic<std::uint64_t> switches;
+};
+
 // Looks without waiting that found events; see source/poll.cpp. [owner]
 struct event_luck {
   std::uint32_t own = 0;     // this machine's part of sched.poller.finds
@@ -97,6 +104,7 @@ struct alignas(platform::cache_line_bytes) machine {
   machine* next_all = nullptr;   // [const] once it is on the list of all machines
   detached_mark detached;
   thread_block block;  // begun and ended by [owner, or sysmon with the border closed]
+  ended_slice slice;   // [sysmon writes it]
   event_luck luck;
   cpu_share share;
   std::uint32_t id = 0;          // [const]

@@ -131,6 +131,7 @@ struct sched_state {
   detail::atomic<std::uint64_t> thread_blocks;    // those from threads that slept unannounced
   detail::atomic<std::uint64_t> thread_block_ns;  // from then until their goroutines came back
   detail::atomic<std::uint64_t> preemptions;  // by signal or at the border; processors count others
+  detail::atomic<std::uint64_t> overrun_ns;   // of slices whose goroutine was stopped
   detail::atomic<std::uint64_t> lock_wait_ns;  // of threads; processors count goroutines' waits
   detail::atomic<bool> has_forked;             // this is the child of a fork
 

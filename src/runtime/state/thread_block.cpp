@@ -1,8 +1,11 @@
 #include "runtime/state/thread_block.hpp"
 
 #include "platform/decisions.hpp"
+#include "runtime/state/options.hpp"
+#include "runtime/state/processor.hpp"
 #include "runtime/state/sched_state.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace sley::rt {
@@ -44,6 +47,27 @@ void end_open_thread_block(machine* m) noexcept {
   sched.thread_block_ns.add_relaxed(duration_ns);
   if (!m->block.is_in_profile) return;
   thread_block_profile.so_far()->add_amount(m->block.total, duration_ns);
+}
+
+std::int64_t used_slice_ns(const machine* m) noexcept {
+  const std::int64_t from_ns = m->slice.from_ns.load_relaxed();  // AT-1 orders it
+  const bool is_its_own = m->slice.switches.load_relaxed() == m->p->figures.switches.load_relaxed();
+  return from_ns != 0 && is_its_own ? platform::now_ns() - from_ns : 0;
+}
+
+[[gnu::noinline]] void note_preemption(std::int64_t used_ns) noexcept {
+  if (used_ns == 0) return;
+  const auto beyond_ns =
+      static_cast<std::uint64_t>(std::max<std::int64_t>(used_ns - debug_options().slice_ns, 0));
+  sched.overrun_ns.add_relaxed(beyond_ns);
+  contention_profile::totals* to = thread_block_profile.so_far();
+  if (!thread_block_profile.is_on() || to == nullptr) return;
+  std::uintptr_t frames[parts::stack_total::most_frames];
+  const std::size_t count = collect_callers(frames);
+  to->add({.stack = {frames, count},
+           .amount = static_cast<std::uint64_t>(used_ns),
+           .part = beyond_ns,
+           .kind = no_sleep});
 }
 
 }  // namespace sley::rt

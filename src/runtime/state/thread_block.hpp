@@ -24,6 +24,9 @@ SLEY_HIDDEN extern contention_profile thread_block_profile;
 // Kinds that are no system calls.
 inline constexpr std::int64_t no_call = platform::sleeping_place::no_call;
 inline constexpr std::int64_t unknown_call = -2;
+// It has not slept, but computed until it was stopped, because others waited for the processor. The
+// amount is the time since the slice began, and the part what is beyond the slice.
+inline constexpr std::int64_t no_sleep = -7;
 
 void end_open_thread_block(machine* m) noexcept;
 
@@ -32,6 +35,13 @@ void end_open_thread_block(machine* m) noexcept;
 inline void end_thread_block(machine* m) noexcept {
   if (m->block.begin_ns.load_relaxed() != 0) end_open_thread_block(m);
 }
+
+// How long the slice has lasted that the goroutine must end; 0 if that is not known, or if another
+// goroutine was to end it and has left the processor meanwhile. [inside, with the processor]
+std::int64_t used_slice_ns(const machine* m) noexcept;
+// The calling goroutine is stopped at the end of that slice. Without a processor, so that no other
+// goroutine waits for the walk over the stack, or with it. [inside]
+void note_preemption(std::int64_t used_ns) noexcept;
 
 // A block that lasts for long.
 struct long_block {

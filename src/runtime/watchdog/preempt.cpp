@@ -108,10 +108,12 @@ void end_slice(machine* m) noexcept {
     stay(m);
     return;
   }
+  const std::int64_t used_ns = used_slice_ns(m);
   begin_slice(m->p);
   platform::probe_preempt(m->g->id);
   hand_to(successor, release_p(m));
   sched.preemptions.add_relaxed(1);
+  note_preemption(used_ns);
   wait_in_handler(m);
 }
 

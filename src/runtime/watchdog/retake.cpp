@@ -155,6 +155,8 @@ void see_to_successor(std::int64_t late_ns) noexcept {
 
 // Ends the time slice: raises the flag first, sends the signal later. Returns when to look again.
 std::int64_t preempt(const processor* p, machine* m, last_look& s, std::int64_t now_ns) noexcept {
+  m->slice.from_ns.store_relaxed(s.slice_from_ns);
+  m->slice.switches.store_relaxed(s.switches);
   m->border.raise(border::preempt);
   if (!std::exchange(s.is_flagged, true)) {
     s.flag_cpu_ns = platform::thread_cpu_ns(m->thread_id.load_relaxed());
