@@ -29,7 +29,7 @@ namespace {
 constexpr std::size_t helper_stack_bytes = 256 * 1024;
 constexpr long mask_bytes = 8;
 
-std::int64_t now_ns() noexcept {
+std::int64_t clock_ns() noexcept {
   timespec t{};
   bare_call(SYS_clock_gettime, CLOCK_MONOTONIC, &t);
   return t.tv_sec * std::int64_t{1'000'000'000} + t.tv_nsec;
@@ -76,7 +76,7 @@ struct process_stopper {
   // False: the thread has ended, or there is an error.
   bool wait_for_stop(stopped_threads::one& t) noexcept {
     constexpr std::int64_t limit_ns = 1'000'000'000;
-    const std::int64_t begin_ns = now_ns();
+    const std::int64_t begin_ns = clock_ns();
     for (;;) {  // ends at the limit
       int status = 0;
       const long result = bare_call(SYS_wait4, t.id, &status, __WALL | WNOHANG, nullptr);
@@ -86,7 +86,7 @@ struct process_stopper {
         return true;
       }
       if (result != 0) return false;
-      if (now_ns() - begin_ns > limit_ns) {
+      if (clock_ns() - begin_ns > limit_ns) {
         error = ETIMEDOUT;
         return false;
       }

@@ -59,7 +59,7 @@ void ignore_error(void*, const char*, int) {}
 
 // Null if there is no memory. Making it is one mmap(2): the tables are read by the first lookup,
 // and if several threads do that at once, one of them wins and the work of the rest is lost.
-backtrace_state* state() noexcept {
+backtrace_state* backtrace() noexcept {
   static backtrace_state* const made =
       sley_backtrace_create_state(nullptr, 1, ignore_error, nullptr);
   return made;
@@ -125,7 +125,7 @@ bool visit_lines(backtrace_state* by, std::uintptr_t at, const frame_name& real,
 
 #else
 
-backtrace_state* state() noexcept { return nullptr; }
+backtrace_state* backtrace() noexcept { return nullptr; }
 backtrace_state* make_state(const char*) noexcept { return nullptr; }
 frame_name symbol_at(backtrace_state*, std::uintptr_t) noexcept { return {}; }
 bool visit_lines(backtrace_state*, std::uintptr_t, const frame_name&, frame_visitor,
@@ -176,13 +176,13 @@ void describe(std::uintptr_t pc, frame_visitor visit, void* arg) noexcept {
   // A return address may be the first of the next line, or of the next function if the call does
   // not return.
   const std::uintptr_t at = pc - 1;
-  frame_name real = symbol_at(state(), at);
-  if (visit_lines(state(), at, real, visit, arg)) return;
+  frame_name real = symbol_at(backtrace(), at);
+  if (visit_lines(backtrace(), at, real, visit, arg)) return;
   if (complete_by_loader(at, real) || !real.function.empty()) visit(arg, real);
 }
 
 object_name name_of_object(std::uintptr_t address) noexcept {
-  const frame_name found = symbol_at(state(), address);
+  const frame_name found = symbol_at(backtrace(), address);
   return {found.function, found.function_start};
 }
 

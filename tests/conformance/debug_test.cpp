@@ -2,6 +2,7 @@
 // The pages: tests/http/debug_pages_test.cpp.
 #include "support/dump.hpp"
 #include "support/harness.hpp"
+#include "support/leak_search.hpp"
 #include "support/text.hpp"
 
 #include <sley/debug.hpp>
@@ -395,6 +396,7 @@ FOREIGN_TEST(debug, a_thread_may_ask_as_well) {
 // M1, M2, as far as leaks are found without a garbage collector. Goroutines that wait for ever stay
 // until the process ends: a repetition of the test finds those from before.
 TEST(debug, goroutines_that_can_never_go_on_are_leaks_except_main) {
+  NEEDS_A_LEAK_SEARCH_OR_SANITIZER();
   static std::size_t from_before = 0;
   sley::run([] {
     const auto leaks = [] {

@@ -3,6 +3,7 @@
 // names no goroutine that can go on, whatever way it is reached. From Go's
 // TestGoroutineLeakProfile.
 #include "support/harness.hpp"
+#include "support/leak_search.hpp"
 
 #include <sley/debug.hpp>
 
@@ -25,13 +26,6 @@ using namespace std::chrono_literals;
 using sley::chan;
 using sley::context;
 using sley_test::eventually;
-
-// A sanitizer's memory is not looked at, see debug::leaks.
-#define NEEDS_A_SEARCH()                                                 \
-  if (sley_test::under_sanitizer) {                                      \
-    GTEST_SKIP() << "goroutines are not searched for under a sanitizer"; \
-  }                                                                      \
-  static_assert(true)
 
 std::multiset<std::string> names_of_leaks() {
   std::multiset<std::string> names;
@@ -254,7 +248,7 @@ bool is_found(const shape& s) {
 
 // The goroutines stay until the process ends.
 TEST(leaks, finds_each_shape) {
-  NEEDS_A_SEARCH();
+  NEEDS_A_LEAK_SEARCH();
   sley::run([] {
     for (const shape& s : shapes) EXPECT_TRUE(is_found(s)) << s.name;
   });
@@ -296,7 +290,7 @@ class living {
 };
 
 GO_TEST(leaks, a_global_variable_keeps_a_receiver) {
-  NEEDS_A_SEARCH();
+  NEEDS_A_LEAK_SEARCH();
   living l;
   apart([&] { global_channel() = l.receiver(); });
   l.expect_none_is_leaked("global");
@@ -306,7 +300,7 @@ GO_TEST(leaks, a_global_variable_keeps_a_receiver) {
 }
 
 GO_TEST(leaks, the_heap_keeps_a_receiver) {
-  NEEDS_A_SEARCH();
+  NEEDS_A_LEAK_SEARCH();
   living l;
   std::unique_ptr<std::vector<chan<int>>> held;
   apart([&] { held = std::make_unique<std::vector<chan<int>>>(100, l.receiver()); });
@@ -316,7 +310,7 @@ GO_TEST(leaks, the_heap_keeps_a_receiver) {
 }
 
 GO_TEST(leaks, another_stack_keeps_a_receiver) {
-  NEEDS_A_SEARCH();
+  NEEDS_A_LEAK_SEARCH();
   living l;
   sley::wait_group sleepers;
   const chan<void> stop(0);
@@ -333,7 +327,7 @@ GO_TEST(leaks, another_stack_keeps_a_receiver) {
 }
 
 GO_TEST(leaks, a_task_that_has_not_begun_keeps_a_receiver) {
-  NEEDS_A_SEARCH();
+  NEEDS_A_LEAK_SEARCH();
   living l;
   std::array<char, 200> large{};
   apart([&] {
@@ -347,7 +341,7 @@ GO_TEST(leaks, a_task_that_has_not_begun_keeps_a_receiver) {
 }
 
 GO_TEST(leaks, a_value_in_a_channel_keeps_a_receiver) {
-  NEEDS_A_SEARCH();
+  NEEDS_A_LEAK_SEARCH();
   living l;
   const chan<chan<int>> carrier(1);
   apart([&] { carrier.send(l.receiver()); });
@@ -357,7 +351,7 @@ GO_TEST(leaks, a_value_in_a_channel_keeps_a_receiver) {
 }
 
 GO_TEST(leaks, a_timer_a_deadline_and_a_context_that_is_held_keep_their_waiters) {
-  NEEDS_A_SEARCH();
+  NEEDS_A_LEAK_SEARCH();
   living l;
   sley::wait_group all;
   auto [ctx, cancel] = sley::with_cancel(context());
@@ -396,7 +390,7 @@ GO_TEST(leaks, a_timer_a_deadline_and_a_context_that_is_held_keep_their_waiters)
 }
 
 GO_TEST(leaks, the_stack_and_the_variables_of_a_thread_keep_receivers) {
-  NEEDS_A_SEARCH();
+  NEEDS_A_LEAK_SEARCH();
   living l;
   int ends[2];
   ASSERT_EQ(::pipe(ends), 0);
@@ -424,7 +418,7 @@ GO_TEST(leaks, the_stack_and_the_variables_of_a_thread_keep_receivers) {
 }
 
 GO_TEST(leaks, a_goroutine_that_computes_or_blocks_its_thread_keeps_receivers) {
-  NEEDS_A_SEARCH();
+  NEEDS_A_LEAK_SEARCH();
   living l;
   std::atomic<bool> stop{false};
   sley::wait_group all;
@@ -453,7 +447,7 @@ GO_TEST(leaks, a_goroutine_that_computes_or_blocks_its_thread_keeps_receivers) {
 }
 
 GO_TEST(leaks, a_mutex_in_an_object_keeps_its_waiters) {
-  NEEDS_A_SEARCH();
+  NEEDS_A_LEAK_SEARCH();
   struct account {
     std::array<char, 5000> before{};
     sley::mutex guard;
@@ -474,7 +468,7 @@ GO_TEST(leaks, a_mutex_in_an_object_keeps_its_waiters) {
 // The only handle of each receiver's channel is always on the move: from a stack to the heap, into
 // a channel and out of it, by goroutines and by threads.
 GO_TEST(leaks, handles_on_the_move_keep_receivers) {
-  NEEDS_A_SEARCH();
+  NEEDS_A_LEAK_SEARCH();
   living l;
   std::atomic<bool> stop{false};
   const chan<chan<int>> ring(4);
@@ -510,7 +504,7 @@ GO_TEST(leaks, handles_on_the_move_keep_receivers) {
 // ---- what they look like ----
 
 TEST(leaks, texts_and_profiles_mark_them) {
-  NEEDS_A_SEARCH();
+  NEEDS_A_LEAK_SEARCH();
   sley::run([] {
     EXPECT_TRUE(is_found({"marked", 1, &early_return}));
     const std::string text = sley::debug::goroutines_text(sley::debug::leaks());

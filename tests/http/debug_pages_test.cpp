@@ -1,4 +1,5 @@
 // The pages of <sley/http/debug.hpp>.
+#include "support/leak_search.hpp"
 #include "support/profile.hpp"
 #include "support/protobuf.hpp"
 #include "support/text.hpp"
@@ -103,6 +104,7 @@ TEST(debug_pages, have_profiles_for_pprof) {
 }
 
 TEST(debug_pages, have_a_profile_of_leaked_goroutines) {
+  NEEDS_A_LEAK_SEARCH_OR_SANITIZER();
   sley::run([] {
     sley::go({.name = "leaked"}, [] { sley::block_forever(); });
     EXPECT_TRUE(eventually([] {
@@ -117,6 +119,7 @@ TEST(debug_pages, have_a_profile_of_leaked_goroutines) {
 
 // Connections that idle, requests that are answered, and handlers that wait for each other.
 GO_TEST(debug_pages, name_no_goroutine_of_a_busy_server_as_leaked) {
+  NEEDS_A_LEAK_SEARCH_OR_SANITIZER();
   const std::size_t before = sley::debug::leaks().size();
   const sley::chan<int> passed(0);
   const running_server web([passed](sley::http::request& in, sley::http::response& out) {

@@ -17,7 +17,7 @@ struct record_pool {
   watched* free = nullptr;                           // [lock: lock]
   parts::registry<watched, &watched::next_all> all;  // added to under the lock
 };
-record_pool records;
+record_pool watched_records;
 
 // ---- tags: which record an event is for, and in which use of it ----
 
@@ -106,13 +106,13 @@ watched* make_record() noexcept {
 
 // Requires the pool's lock.
 watched* take_free() noexcept {
-  if (watched* w = records.free) {
-    records.free = w->next_free;
+  if (watched* w = watched_records.free) {
+    watched_records.free = w->next_free;
     return w;
   }
   watched* w = make_record();
   if (w == nullptr) return nullptr;
-  records.all.add(w);
+  watched_records.all.add(w);
   return w;
 }
 
@@ -125,7 +125,7 @@ void count_records(int change) noexcept {
 }  // namespace
 
 watched* take_watched() noexcept {
-  detail::lock_guard guard(records.lock);
+  detail::lock_guard guard(watched_records.lock);
   watched* w = take_free();
   if (w != nullptr) count_records(1);
   return w;
@@ -136,8 +136,8 @@ void give_watched(watched* w) noexcept {
     detail::lock_guard guard(w->lock);
     ++w->sequence;  // events from before are too late
   }
-  detail::lock_guard guard(records.lock);
-  w->next_free = std::exchange(records.free, w);
+  detail::lock_guard guard(watched_records.lock);
+  w->next_free = std::exchange(watched_records.free, w);
   count_records(-1);
 }
 
@@ -163,7 +163,7 @@ void deliver_one(const platform::poll_event& event, goroutine_list& woken) noexc
 }  // namespace
 
 bool is_any_in_io() noexcept {
-  for (watched* w : records.all) {
+  for (watched* w : watched_records.all) {
     detail::lock_guard guard(w->lock);
     if (w->users != 0) return true;
   }

@@ -87,7 +87,7 @@ const char* text_of_end(std::uint8_t end) noexcept {
     case ended: return "ended";
     case preempted: return "preempted";
     case in_call: return "syscall";
-    case is_asleep: return "asleep in the kernel";
+    case was_asleep: return "asleep in the kernel";
     default: return text_of(static_cast<wait>(end));
   }
 }
@@ -131,7 +131,7 @@ void trace_release(processor* p, const machine* m) noexcept {
       return add_leave(*p->trace, static_cast<std::uint8_t>(m->g->reason));
     case parts::status::runnable: return add_leave(*p->trace, preempted);
     case parts::status::dead: return add_leave(*p->trace, ended);
-    default: return add_leave(*p->trace, m->border.call() != 0 ? in_call : is_asleep);
+    default: return add_leave(*p->trace, m->border.call() != 0 ? in_call : was_asleep);
   }
 }
 

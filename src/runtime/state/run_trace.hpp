@@ -64,9 +64,9 @@ enum run_end : std::uint8_t {
   yielded = 128,
   ended,
   preempted,
-  in_call,    // the processor was taken from an announced call
-  is_asleep,  // the processor was taken from a thread that slept unannounced
-  no_run,     // there was none
+  in_call,     // the processor was taken from an announced call
+  was_asleep,  // the processor was taken from a thread that slept unannounced
+  no_run,      // there was none
 };
 // Text that is never freed.
 const char* text_of_end(std::uint8_t end) noexcept;
