@@ -152,11 +152,13 @@ class own_stack_part {
   own_stack_part** link_;  // [lock: mutex]
 };
 
+// With all signals blocked as little as possible is done: a system call that a filter traps (as
+// sandboxes do, by SIGSYS) would end the process.
 void* start_thread(void* arg) {
-  const own_stack_part part(__builtin_frame_address(0));
   const std::unique_ptr<thread_start> start(static_cast<thread_start*>(arg));
   name_this_thread(start->name);
   pthread_sigmask(SIG_SETMASK, &start->mask, nullptr);
+  const own_stack_part part(__builtin_frame_address(0));
   start->entry(start->arg);
   return nullptr;
 }

@@ -24,13 +24,15 @@
 //         Test: tests/model/hold_model.cpp.
 //   EX-1  A goroutine does not free or write its extra while sysmon reads the name there.
 //           S reads:  1 needs |= held    2 read extra, copy the name    3 needs &= ~held
-//           G hides:  4 extra = null     5 read needs, wait for 3       6 free it, or change it
+//           G hides:  4 extra = other    5 read needs, wait for 3       6 free it, or change it
+//           The other one is null, or a copy.
 //           Bad: S reads the extra at 2, and G reads no flag at 5.
 //           So:  a light barrier between 4 and 5, a heavy one between 1 and 2: either 2 reads
-//                null, or 5 sees 1. The record must not get another life between 1 and 3, because
-//                that would wipe the flag out: the world is stopped. S sees what G has written to
-//                an extra before G showed it: store_release(extra) <-> load_acquire(extra). G sees
-//                that S is done: and_acq_rel(needs) <-> load_acquire(needs).
+//                the other one, or 5 sees 1. The record must not get another life between 1 and 3,
+//                because that would wipe the flag out: the world is stopped. S sees what G has
+//                written to an extra before G showed it: store_release(extra) <->
+//                load_acquire(extra). G sees that S is done: and_acq_rel(needs) <->
+//                load_acquire(needs).
 //         Test: tests/model/hold_model.cpp.
 #pragma once
 
@@ -67,14 +69,28 @@ inline goroutine_extra* hide_extra(goroutine* g) noexcept {
   return extra;
 }
 
+// Shows another extra in the record. Then sysmon does not look at the one before any more.
+inline void show_extra(goroutine* g, goroutine_extra* extra) noexcept {
+  g->extra.store_release(extra, "EX-1");
+  detail::light_barrier("EX-1");
+  wait_while_held(g);
+}
+
 // Calls change(extra) for the goroutine's extra, which is made if it has none. Meanwhile sysmon
-// does not look at it. May throw std::bad_alloc.
+// looks at a copy of what it was. May throw std::bad_alloc; `change` must not throw.
 template <class Change>
 void change_extra(goroutine* g, const Change& change) {
-  std::unique_ptr<goroutine_extra> extra(hide_extra(g));
-  if (extra == nullptr) extra = std::make_unique<goroutine_extra>();
-  change(*extra);
-  g->extra.store_release(extra.release(), "EX-1");
+  goroutine_extra* own = g->extra.load_relaxed();  // its own
+  if (own == nullptr) {
+    auto made = std::make_unique<goroutine_extra>();
+    change(*made);
+    g->extra.store_release(made.release(), "EX-1");
+    return;
+  }
+  goroutine_extra before = *own;
+  show_extra(g, &before);
+  change(*own);
+  show_extra(g, own);
 }
 
 // Goroutines that sysmon wants to look at. They are held together, because a barrier is dear.
