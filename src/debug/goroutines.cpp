@@ -11,6 +11,7 @@
 
 #include <sley/debug.hpp>
 #include <sley/os.hpp>
+#include <sley/runtime.hpp>
 
 #include <sys/mman.h>
 

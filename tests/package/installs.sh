@@ -100,7 +100,7 @@ try_spaces() {
   local sources="$scratch/the sources" tree="$scratch/a build tree" program="$scratch/a program"
   prefix="$scratch/in there"
   mkdir "$sources"
-  (cd "$here/../.." && cp -R CMakeLists.txt LICENSE cmake include modules src "$sources")
+  (cd "$here/../.." && cp -R CMakeLists.txt LICENSE cmake include modules src tools "$sources")
   build_sley "$sources" "$tree" -G Ninja -DCMAKE_BUILD_TYPE=Release
   quietly cmake --build "$tree"
   # One file by the real compiler, which has all of the library's flags.
