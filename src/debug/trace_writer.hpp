@@ -39,9 +39,8 @@ struct traced_run {
 
 // A goroutine is made runnable, or is started.
 struct traced_wake {
-  const traced_goroutine*
-      waker;                // null: the runtime, because a timer fired or a descriptor is ready
-  std::uint32_t processor;  // the waker's
+  const traced_goroutine* waker;  // null: the runtime, after a timer or an event
+  std::uint32_t processor;        // the waker's
   const traced_goroutine& goroutine;
   std::int64_t ns;
   bool is_start;

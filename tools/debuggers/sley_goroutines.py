@@ -29,7 +29,7 @@ Layout = namedtuple("Layout", FIELDS + ["status_texts", "wait_texts"])
 # `thread_id` is None if it has no thread. Then, if it has begun, it goes on at `pc` with these
 # registers; otherwise `pc` is 0.
 Goroutine = namedtuple("Goroutine", "address id name state minutes thread_id pc sp fp stack_top "
-                                    "waits_for created_by created_at")
+                                    "created_by created_at")
 
 NOT_ALIVE = ("idle", "dead")
 
@@ -144,7 +144,6 @@ class Runtime:
             pc=word(l.goroutine_pc) if rests else 0,
             sp=word(l.goroutine_stack_pointer), fp=word(l.goroutine_frame_pointer),
             stack_top=self.word(stack + l.stack_top) if stack != 0 and rests else 0,
-            waits_for=word(l.goroutine_waits_for) if waits else 0,
             created_by=word(l.goroutine_created_by), created_at=word(l.goroutine_created_at))
 
     def _name(self, extra):

@@ -4,6 +4,7 @@
 #include "platform/unwind/step.hpp"
 #include "runtime/inspect/stack_trace.hpp"
 #include "runtime/state/layout.hpp"
+#include "runtime/state/waited.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -268,7 +269,7 @@ class reader {
       view.is_waiting = true;
       view.state = layout_.wait(r.get<std::uint8_t>(layout_->goroutine_reason));
       view.minutes = (now_s_ - r.get<std::uint32_t>(layout_->goroutine_parked_s)) / 60;
-      view.object.address = r.get<const void*>(layout_->goroutine_waits_for);
+      view.object.address = rt::waited(r.get<const void*>(layout_->goroutine_waits_for)).object;
     } else if (view.state == "running" && thread && from_.is_asleep(*thread)) {
       view.state = "syscall";
     }

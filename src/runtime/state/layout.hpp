@@ -44,7 +44,7 @@ struct layout {
   std::uint64_t goroutine_frame_pointer;
   std::uint64_t goroutine_pc;
   std::uint64_t goroutine_stack;       // a pointer
-  std::uint64_t goroutine_waits_for;   // the address of the object, while it waits for one
+  std::uint64_t goroutine_waits_for;   // see waited.hpp, if it waits
   std::uint64_t goroutine_parked_s;    // 32 bits, as coarse_s: since when it waits
   std::uint64_t goroutine_extra;       // a pointer, or null: it has no name
   std::uint64_t goroutine_bound_to;    // a pointer to its machine, with needs_machine
