@@ -10,12 +10,12 @@
 #include <sley/detail/blocking.hpp>
 
 #include "platform/current.hpp"
+#include "platform/probes.hpp"
 #include "platform/system_call.hpp"
 #include "runtime/entry/call_places.hpp"
 #include "runtime/entry/enter.hpp"
 #include "runtime/run/attend.hpp"
 #include "runtime/state/machine.hpp"
-#include "platform/probes.hpp"
 #include "runtime/state/sched_state.hpp"
 #include "runtime/state/work.hpp"
 

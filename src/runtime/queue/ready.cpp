@@ -2,9 +2,9 @@
 #include "runtime/queue/ready.hpp"
 
 #include "platform/decisions.hpp"
+#include "platform/probes.hpp"
 #include "runtime/queue/wake.hpp"
 #include "runtime/state/machine.hpp"
-#include "platform/probes.hpp"
 #include "runtime/state/processor.hpp"
 #include "runtime/state/run_trace.hpp"
 #include "runtime/state/sched_state.hpp"

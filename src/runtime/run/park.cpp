@@ -7,6 +7,7 @@
 
 #include "platform/decisions.hpp"
 #include "platform/os.hpp"
+#include "platform/probes.hpp"
 #include "runtime/queue/ready.hpp"
 #include "runtime/queue/wake.hpp"
 #include "runtime/run/switch.hpp"
@@ -14,7 +15,6 @@
 #include "runtime/source/next_local.hpp"
 #include "runtime/state/contention.hpp"
 #include "runtime/state/machine.hpp"
-#include "platform/probes.hpp"
 #include "runtime/state/processor.hpp"
 #include "runtime/state/run_trace.hpp"
 #include "runtime/state/sched_state.hpp"

@@ -2,6 +2,7 @@
 // comes back here. From Go's schedule and execute.
 #include "runtime/run/schedule.hpp"
 
+#include "platform/probes.hpp"
 #include "runtime/queue/stacks.hpp"
 #include "runtime/queue/wake.hpp"
 #include "runtime/run/switch.hpp"
@@ -9,7 +10,6 @@
 #include "runtime/source/find_runnable.hpp"
 #include "runtime/state/goroutine.hpp"
 #include "runtime/state/hold.hpp"
-#include "platform/probes.hpp"
 #include "runtime/state/processor.hpp"
 #include "runtime/state/sched_state.hpp"
 

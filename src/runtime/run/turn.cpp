@@ -6,12 +6,12 @@
 #include "runtime/run/turn.hpp"
 
 #include "base/check.hpp"
+#include "platform/probes.hpp"
 #include "runtime/queue/hand_off.hpp"
 #include "runtime/queue/idle.hpp"
 #include "runtime/queue/wake.hpp"
 #include "runtime/state/goroutine.hpp"
 #include "runtime/state/hold.hpp"
-#include "platform/probes.hpp"
 #include "runtime/state/processor.hpp"
 #include "runtime/state/sched_state.hpp"
 

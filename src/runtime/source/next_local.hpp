@@ -6,10 +6,10 @@
 #include "parts/stack_pool.hpp"
 #include "platform/cpu.hpp"
 #include "platform/decisions.hpp"
+#include "platform/probes.hpp"
 #include "runtime/queue/stacks.hpp"
 #include "runtime/state/goroutine.hpp"
 #include "runtime/state/machine.hpp"
-#include "platform/probes.hpp"
 #include "runtime/state/processor.hpp"
 #include "runtime/state/sched_state.hpp"
 

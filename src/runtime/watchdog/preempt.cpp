@@ -11,6 +11,7 @@
 
 #include "platform/interrupt.hpp"
 #include "platform/os.hpp"
+#include "platform/probes.hpp"
 #include "runtime/inspect/stack_trace.hpp"
 #include "runtime/queue/hand_off.hpp"
 #include "runtime/queue/idle.hpp"
@@ -22,7 +23,6 @@
 #include "runtime/state/processor.hpp"
 #include "runtime/state/sched_state.hpp"
 #include "runtime/state/thread_block.hpp"
-#include "platform/probes.hpp"
 
 namespace sley::rt {
 

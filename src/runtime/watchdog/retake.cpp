@@ -10,6 +10,7 @@
 
 #include "base/check.hpp"
 #include "platform/decisions.hpp"
+#include "platform/probes.hpp"
 #include "runtime/queue/hand_off.hpp"
 #include "runtime/queue/idle.hpp"
 #include "runtime/queue/wake.hpp"
@@ -22,7 +23,6 @@
 #include "runtime/watchdog/preempt.hpp"
 #include "runtime/watchdog/thread_blocks.hpp"
 #include "runtime/watchdog/watchdog.hpp"
-#include "platform/probes.hpp"
 
 #include <algorithm>
 #include <utility>
