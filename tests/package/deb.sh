@@ -24,9 +24,9 @@ version=$(field "$library" Version)
   || fail "libsley-dev depends on $(field "$dev" Depends)"
 
 contents() { dpkg-deb -c "$1" | awk '{print $6}'; }
-contents "$library" | grep -q '/libsley\.so\.[0-9.]*$' || fail "no shared library in $library"
+grep -q '/libsley\.so\.[0-9.]*$' <<<"$(contents "$library")" || fail "no shared library in $library"
 ! contents "$library" | grep -E '\.(hpp|a|cmake|pc|so)$' || fail "these are for libsley-dev"
-contents "$dev" | grep -q '/include/sley/sley\.hpp$' || fail "no headers in $dev"
+grep -q '/include/sley/sley\.hpp$' <<<"$(contents "$dev")" || fail "no headers in $dev"
 for file in "$library" "$dev"; do
   ! contents "$file" | grep -v '^\./\(usr/\(.*\)\?\)\?$' || fail "these are outside of /usr"
 done

@@ -24,12 +24,12 @@ command=$(grep '"command": .*alone\.cpp' "$tree/compile_commands.json")
   || fail "the project's own file is compiled by $command"
 [[ $(ninja -C "$tree" -t commands all) != *libsley* ]] || fail "sley is built unasked"
 cmake --build "$tree" >"$scratch/log"
-ctest --test-dir "$tree" -N | grep -q '^Total Tests: 1$' || fail "$(ctest --test-dir "$tree" -N)"
+grep -q '^Total Tests: 1$' <<<"$(ctest --test-dir "$tree" -N)" || fail "$(ctest --test-dir "$tree" -N)"
 cmake --install "$tree" --prefix "$scratch/installed" >"$scratch/log"
 [[ $(cd "$scratch/installed" && find . -type f) == ./bin/alone ]] \
   || fail "installed: $(find "$scratch/installed" -type f)"
 
 # The program's build makes and links what it needs of sley.
-ninja -C "$tree" -t commands program | grep -- '-o program ' | grep -q 'libsley\.a' \
+grep -q -- '-o program .*libsley\.a' <<<"$(ninja -C "$tree" -t commands program)" \
   || fail "the program does not link sley"
 echo "ok: $way"

@@ -17,7 +17,7 @@ for name in $(cd "$prefix/$libdir" && printf '%s\n' lib*.so lib*.a | sed -n 's/^
     foreign=$(nm -DC --defined-only "$prefix/$libdir/lib$name.so" \
       | grep -vE '^[0-9a-f]+ [TRBDVW] (sley::|(typeinfo|typeinfo name|vtable) for sley::)' || true)
     [[ -z $foreign ]] || fail "lib$name.so exports $foreign"
-    readelf -d "$prefix/$libdir/lib$name.so" | grep -q NODELETE || fail "lib$name.so: no NODELETE"
+    grep -q NODELETE <<<"$(readelf -d "$prefix/$libdir/lib$name.so")" || fail "lib$name.so: no NODELETE"
   fi
   if built lib$name.a; then
     foreign=$(nm -C --defined-only "$prefix/$libdir/lib$name.a" 2>/dev/null \
