@@ -81,8 +81,10 @@ std::vector<goroutine_info> left_of(std::uint64_t outer) {
   const auto deadline = steady_clock::now() + patience;
   for (;;) {  // ends at the deadline
     const auto now = steady_clock::now();
+    const std::uint64_t joins = rt::joins_of_families();
     std::vector<goroutine_info> left = members_of(outer);
-    if (left.empty() || now >= deadline) return left;
+    const bool all_have_ended = left.empty() && rt::joins_of_families() == joins;
+    if (all_have_ended || now >= deadline) return left;
     this_goroutine::sleep_for(std::min<std::chrono::nanoseconds>(pause, deadline - now));
     pause = std::min(2 * pause, longest_pause);
   }

@@ -80,6 +80,24 @@ GO_TEST(no_leaks, finds_grandchildren_of_parents_that_have_ended) {
   never.close();
 }
 
+// Each goroutine starts the next one and ends, while the guard looks.
+void start_chain(int length, const chan<void>& never) {
+  sley::go([length, never] {
+    if (length == 0) return waits_in_vain(never);
+    sley::this_goroutine::yield();
+    start_chain(length - 1, never);
+  });
+}
+
+GO_TEST(no_leaks, misses_no_goroutine_that_starts_while_its_parent_ends) {
+  for (const int length : {1, 10, 100, 1000}) {
+    chan<void> never(0);
+    const std::string report = report_of([&] { start_chain(length, never); });
+    EXPECT_TRUE(report.starts_with("1 goroutine has not ended:\n\n")) << report;
+    never.close();
+  }
+}
+
 GO_TEST(no_leaks, leaves_out_goroutines_from_before_it_and_after_it) {
   chan<void> never(0);
   sley::go([never] { waits_in_vain(never); });

@@ -4,6 +4,7 @@
 #include "platform/decisions.hpp"
 #include "runtime/entry/enter.hpp"
 #include "runtime/queue/ready.hpp"
+#include "runtime/state/family.hpp"
 #include "runtime/state/records.hpp"
 
 #include <algorithm>
@@ -67,6 +68,7 @@ void detail::spawn(const task_type& type, void* callable, const go_options* opti
   g->created_at = __builtin_return_address(0);
   g->id = rt::next_goroutine_id(m);
   rt::start(m, g);
+  if (__builtin_expect(m->g->own_family() != 0, 0)) rt::count_join();
   rt::leave(m);
 }
 
