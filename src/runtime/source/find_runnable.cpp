@@ -66,6 +66,13 @@ goroutine* search(machine* m, bool& ran_timers) noexcept {
   return steal_work(m, ran_timers);
 }
 
+// Goroutines that timers wake take the next slot. One that the fast path has picked and put there
+// comes before them: sent to the end of the queue each time, it would never begin.
+void see_to_timers(processor* p) noexcept {
+  if (std::exchange(p->has_picked, false)) return;
+  if (run_due_timers(p)) admit_global(p);
+}
+
 // Lowers the flags of requests that this round of find_runnable attends to.
 void see_to_requests(machine* m) noexcept {
   using parts::border;
@@ -92,6 +99,7 @@ void see_to_requests(machine* m) noexcept {
 [[gnu::noinline]] local_pick leave_to_slow_way(processor* p, goroutine* g) noexcept {
   goroutine* displaced = p->next.put(g);
   SLEY_CHECK(displaced == nullptr, "the next slot is empty when the queue is looked at");
+  p->has_picked = true;
   return {nullptr, false};
 }
 
@@ -101,7 +109,7 @@ pick find_runnable(machine* m) noexcept {
     bool ran_timers = false;
     if (!sched.gate.is_halted()) {
       processor* p = m->p;
-      if (run_due_timers(p)) admit_global(p);
+      see_to_timers(p);
       if (goroutine* g = take_next(p)) return {g, true};
       if (wants_global_first(p)) {
         if (goroutine* g = sched.queue.pop()) return {g, false};

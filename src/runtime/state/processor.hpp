@@ -77,6 +77,7 @@ struct alignas(platform::cache_line_bytes) processor {
   goroutine_list dead;                  // [owner] records to use again
   parts::stack* stacks = nullptr;       // [owner] free stacks, warmest first
   std::size_t stack_count = 0;          // [owner]
+  bool has_picked = false;              // [owner] the next slot has a goroutine whose turn has come
 
   run_trace* trace = nullptr;  // [stw] where events are noted; null: no trace is on
 
