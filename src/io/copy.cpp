@@ -58,11 +58,12 @@ struct copying {
     left -= static_cast<std::uint64_t>(n);
     return left != 0 && may_go_on(to, to->writing) && may_go_on(from, from->reading);
   }
-  // The kernel can't copy between these two; nothing is copied yet.
+  // The kernel can't copy between these two, or a sandbox forbids it; nothing is copied yet.
   bool is_refused() const noexcept {
     return done == 0 &&
            (error == std::errc::invalid_argument || error == std::errc::function_not_supported ||
-            error == std::errc::operation_not_supported);
+            error == std::errc::operation_not_supported ||
+            error == std::errc::operation_not_permitted);
   }
 };
 

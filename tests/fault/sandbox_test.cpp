@@ -2,6 +2,7 @@
 // that are refused from the first instruction on, and have a way around, are in
 // death/fallback_test.cpp.
 #include "support/child.hpp"
+#include "support/connections.hpp"
 #include "support/harness.hpp"
 #include "support/refuse.hpp"
 #include "support/use_everything.hpp"
@@ -18,6 +19,7 @@
 #include <system_error>
 #include <utility>
 
+#include <fcntl.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -80,6 +82,27 @@ TEST(sandbox, without_advice_to_the_kernel_everything_works) {
 TEST(sandbox, without_madvise_everything_works) {
   if (sley_test::under_sanitizer) GTEST_SKIP() << "the sanitizer insists on it";
   expect_works("works_without_madvise");
+}
+
+// By way of the process's memory then.
+CHILD_MAIN(copies_without_sendfile_and_splice) {
+  if (!sley_test::refuse({{SYS_sendfile, EPERM}, {SYS_splice, EPERM}})) return skipped;
+  return sley::run([] {
+    const auto [source, from] = sley::net::unix_stream::pair();
+    const auto [to, sink] = sley::net::unix_stream::pair();
+    source.write_all(sley_test::bytes_of("stream"));
+    source.shutdown_write();
+    EXPECT_EQ(sley::net::copy(from, to), 6U);
+    const auto program = sley::os::file::open("/proc/self/exe", O_RDONLY);
+    EXPECT_EQ(sley::net::copy(program, to, 4), 4U);
+    to.shutdown_write();
+    EXPECT_EQ(sley_test::read_to_end(sink), "stream\177ELF");
+    return sley_test::verdict();
+  });
+}
+
+TEST(sandbox, copies_need_neither_sendfile_nor_splice) {
+  expect_works("copies_without_sendfile_and_splice");
 }
 
 // --- without a way around ------------------------------------------------------------------------

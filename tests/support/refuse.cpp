@@ -19,8 +19,9 @@ void add(const refusal& r, std::vector<sock_filter>& filter) {
   const unsigned error = SECCOMP_RET_ERRNO | static_cast<unsigned>(r.error);
   const unsigned char to_next = looks_at_argument ? 4 : 1;
   filter.push_back(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)));
+  const unsigned short compare = r.with_all_above ? BPF_JGE : BPF_JEQ;
   filter.push_back(
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, static_cast<unsigned>(r.number), 0, to_next));
+      BPF_JUMP(BPF_JMP | compare | BPF_K, static_cast<unsigned>(r.number), 0, to_next));
   if (looks_at_argument) {
     filter.push_back(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, argument_at));
     filter.push_back(BPF_STMT(BPF_ALU | BPF_AND | BPF_K, r.bits));
@@ -31,7 +32,7 @@ void add(const refusal& r, std::vector<sock_filter>& filter) {
 
 }  // namespace
 
-bool refuse(std::initializer_list<refusal> refusals) {
+bool refuse(const std::vector<refusal>& refusals) {
   std::vector<sock_filter> filter;
   for (const refusal& r : refusals) add(r, filter);
   filter.push_back(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
