@@ -5,6 +5,7 @@
 #include "support/connections.hpp"
 #include "support/harness.hpp"
 #include "support/refuse.hpp"
+#include "support/temporary_folder.hpp"
 #include "support/use_everything.hpp"
 
 #include <sley/net.hpp>
@@ -103,6 +104,24 @@ CHILD_MAIN(copies_without_sendfile_and_splice) {
 
 TEST(sandbox, copies_need_neither_sendfile_nor_splice) {
   expect_works("copies_without_sendfile_and_splice");
+}
+
+// The new file's name is numbered then, and another writer may have the first number.
+CHILD_MAIN(replaces_a_file_without_getrandom) {
+  if (!sley_test::refuse({{SYS_getrandom, EPERM}})) return skipped;
+  return sley::run([] {
+    const sley_test::temporary_folder folder;
+    sley::os::write_file((folder / ".sley-0000000000000000").string(), "another's");
+    const std::string path = (folder / "file").string();
+    sley::os::write_file(path, "old");
+    sley::os::write_file(path, "new", {.atomic = true});
+    EXPECT_EQ(sley::os::read_file(path), "new");
+    return sley_test::verdict();
+  });
+}
+
+TEST(sandbox, files_are_replaced_without_random_names) {
+  expect_works("replaces_a_file_without_getrandom");
 }
 
 // --- without a way around ------------------------------------------------------------------------

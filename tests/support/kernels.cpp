@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cerrno>
 
+#include <netinet/tcp.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 
 namespace sley_test {
@@ -108,6 +110,26 @@ std::vector<refusal> gvisor() {
           every_call_after(number_of_epoll_pwait2)};
 }
 
+// Without all that sley does without. Processes and affinity stay, because the tests need them.
+std::vector<refusal> least() {
+  constexpr unsigned all_bits = ~0U;
+  std::vector<refusal> all = {
+      // The CPU clocks of other threads and processes have negative numbers.
+      {SYS_clock_gettime, EPERM, 0, 1U << 31, 1U << 31},
+      {SYS_getsockopt, ENOPROTOOPT, 2, all_bits, SO_INCOMING_CPU},
+      {SYS_prctl, EINVAL, 0, all_bits, PR_GET_TIMERSLACK},
+      {SYS_prctl, EINVAL, 0, all_bits, PR_SET_TIMERSLACK},
+      {SYS_setsockopt, ENOPROTOOPT, 2, all_bits, TCP_INQ},
+      {SYS_setsockopt, ENOPROTOOPT, 2, all_bits, TCP_NOTSENT_LOWAT}};
+  for (const long number :
+       {SYS_getrandom, SYS_madvise, SYS_membarrier, SYS_memfd_create, SYS_mincore, SYS_openat2,
+        SYS_process_madvise, SYS_process_vm_readv, SYS_ptrace, SYS_rseq, SYS_sched_getattr,
+        SYS_sched_setaffinity, SYS_sched_setattr, SYS_sendfile, SYS_splice, SYS_timer_create}) {
+    all.push_back({number, EPERM});
+  }
+  return all;
+}
+
 }  // namespace
 
 const std::vector<kernel_profile>& kernel_profiles() {
@@ -119,6 +141,7 @@ const std::vector<kernel_profile>& kernel_profiles() {
       {"linux-6.12", linux_6_12()},
       {"docker", docker()},
       {"gvisor", gvisor()},
+      {"least", least()},
   };
   return all;
 }

@@ -13,7 +13,8 @@ struct kernel_profile {
   std::vector<refusal> refusals;
 };
 
-// linux-5.4, linux-5.10, linux-5.15, linux-6.1, linux-6.12, docker, gvisor.
+// linux-5.4, linux-5.10, linux-5.15, linux-6.1, linux-6.12, docker, gvisor; and least, which lacks
+// all that sley does without.
 const std::vector<kernel_profile>& kernel_profiles();
 
 // Null: there is none of that name.
