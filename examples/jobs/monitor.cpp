@@ -40,7 +40,7 @@ void monitor::set_taking(bool is_taking) {
 http::router monitor::make_pages() const {
   http::router pages;
   health_.add_to(pages);
-  pages.get("/debug/{page...}", sley::debug::for_this_machine(sley::debug::pages()));
+  pages.handle("", "/debug/{page...}", sley::debug::for_this_machine(sley::debug::pages()));
   pages.get("/metrics", [this](http::request&, http::response& out) {
     using enum metric::kind;
     const auto figure = [](const char* name, const char* help, metric::kind what, auto value) {

@@ -101,7 +101,9 @@ http::router make_site(const std::string& root) {
            [store](http::request& in, http::response& out) { store->put(in, out); });
   site.erase("/api/values/{name}",
              [store](http::request& in, http::response& out) { store->erase(in, out); });
-  site.get("/debug/{page...}", sley::debug::for_this_machine(sley::debug::pages()));
+  const http::handler debug_pages = sley::debug::for_this_machine(sley::debug::pages());
+  site.get("/debug/{page...}", debug_pages);
+  site.post("/debug/{page...}", debug_pages);
   site.get("/hello",
            [](http::request&, http::response& out) { out.send(200, "text/plain", "hello\n"); });
   site.get("/echo", [](http::request& in, http::response& out) {

@@ -62,6 +62,8 @@ def check_server(program):
             expect("delete", ask(port, "DELETE", "/api/values/a%20b")[0], 204)
             reset_everything(port)
             expect("figures", "\nsley_goroutines " in ask(port, "GET", "/debug/metrics")[1], True)
+            symbols = ask(port, "POST", "/debug/pprof/symbol", b"0x1")  # as pprof asks
+            expect("symbols", symbols[0], 200)
             for page in ("", "metrics", "goroutines"):
                 foreign = ask(port, "GET", "/debug/" + page, headers={"Host": "example.com"})
                 expect("foreign host", foreign[0], 403)

@@ -317,7 +317,7 @@ TEST(debug_pages, are_served_on_loopback_addresses_only) {
 // The guard of serve() is there for any server that has the pages.
 GO_TEST(debug_pages, can_be_kept_for_this_machine_on_any_server) {
   sley::http::router routes;
-  routes.get("/debug/{page...}", sley::debug::for_this_machine(sley::debug::pages()));
+  routes.handle("", "/debug/{page...}", sley::debug::for_this_machine(sley::debug::pages()));
   const running_server web(routes);
   const auto status_for = [&](std::string_view target, std::string_view host) {
     return status_of(web.exchange("GET " + std::string(target) +

@@ -104,7 +104,7 @@ GO_TEST(log, the_name_of_a_goroutine_is_a_part_of_its_line) {
     ended.close();
   });
   sley::http::router routes;
-  routes.get("/debug/{page...}", sley::debug::pages());
+  routes.handle("", "/debug/{page...}", sley::debug::pages());
   const running_server web(routes);
   const std::string page = web.exchange(get("/debug/goroutines"));
   EXPECT_TRUE(has(page, R"("\n\x1b[2J\r\x9b" [)")) << page;

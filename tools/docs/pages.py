@@ -4,13 +4,14 @@
 usage: pages.py PAGE     what Doxygen reads in the page's place, on standard output
 
 A link to another page leads there, and makes it a page below the two index pages. A link to any other
-file of the repository is its path alone, because the site has only pages. Code stays as it is.
+file of the repository is its path alone, because the site has only pages. Code and pictures stay as they
+are.
 """
 import os
 import re
 import sys
 
-LINK = re.compile(r"`[^`]*`|\[([^\]]*)\]\(([^)\s]+)\)")
+LINK = re.compile(r"`[^`]*`|!?\[([^\]]*)\]\(([^)\s]+)\)")
 # Each page has one place in the tree of pages: below the first of these that names its folder.
 INDEXES = {"docs/guide/index.md": "docs/guide", "docs/index.md": "docs"}
 
@@ -22,7 +23,7 @@ def name(path):
 
 def link(page, found):
     text, target = found[1], found[2]
-    if text is None or "://" in target:
+    if text is None or "://" in target or found[0].startswith("!"):
         return found[0]
     file = target.split("#")[0]
     path = os.path.normpath(os.path.join(os.path.dirname(page), file)) if file else page

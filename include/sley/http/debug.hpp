@@ -26,7 +26,9 @@ SLEY_API std::vector<debug::metric> metrics();
 
 namespace sley::debug {
 
-// Pages for a route of GET that ends in "/{page...}", such as "/debug/{page...}":
+// Pages for a route of all methods that ends in "/{page...}", such as "/debug/{page...}". Beside a
+// route that has all paths for GET, which conflicts with that, they are for a route of GET and one
+// of POST.
 //   (nothing)    a page that looks at the process every two seconds: goroutines by state and place,
 //                queues, latencies, with links to the others. It asks this server alone.
 //   goroutines   dump_goroutines()
@@ -44,8 +46,8 @@ namespace sley::debug {
 //     profile        cpu_profile, for ?seconds=N, 30 without; 409 while another one is on
 //     trace          trace, for ?seconds=N, 1 without and 60 at most; 409 while another one is on
 //     cmdline        the program's arguments, with zero bytes between them
-//     symbol         the names of addresses. pprof asks by POST, and only for code without names:
-//                    a route of POST serves it.
+//     symbol         the names of addresses. pprof asks by POST for code that has no names in a
+//                    profile, such as the kernel's vDSO, and refuses the profile without an answer.
 // Profiles are packed by gzip where sley::http has it. The pages tell much of a program, so they
 // are not for every client.
 SLEY_API http::handler pages();
@@ -54,7 +56,7 @@ SLEY_API http::handler pages();
 // server that listens on a loopback address alone needs this as well: a page elsewhere can make a
 // name of its own stand for 127.0.0.1, and have the visitor's browser ask for it (DNS rebinding).
 // serve() has it around its pages.
-//   routes.get("/debug/{page...}", debug::for_this_machine(debug::pages()));
+//   routes.handle("", "/debug/{page...}", debug::for_this_machine(debug::pages()));
 SLEY_API http::handler for_this_machine(http::handler next);
 
 // Serves pages() at "/debug/" on a loopback address, "127.0.0.1:6060" or "[::1]:0", until the
