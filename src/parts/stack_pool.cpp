@@ -152,7 +152,7 @@ stack* stack_pool::set_up(char* start, std::size_t below, std::size_t bytes,
   char* low = start + below;
   const std::size_t map_bytes = p.home == nullptr ? bytes : 0;
   auto* s = ::new (header) stack{nullptr, low, header, map_bytes, p.home, p.guard, {}};
-  platform::create_fiber(s->fiber, low, s->usable_bytes());
+  platform::create_stack(s->fiber, low, s->usable_bytes());
   platform::register_root(low, s->usable_bytes());
   return s;
 }
@@ -161,7 +161,7 @@ stack* stack_pool::set_up(char* start, std::size_t below, std::size_t bytes,
 void stack_pool::chill(stack* s) noexcept {
   arena* home = s->home;
   char* low = s->low;
-  platform::destroy_fiber(s->fiber);
+  platform::destroy_stack(s->fiber);
   platform::forget_root(low, s->usable_bytes());
   platform::discard_memory(low, spacing() - guard_bytes);
   const auto index = static_cast<std::size_t>(low - guard_bytes - home->start) / spacing();
@@ -210,7 +210,7 @@ void stack_pool::give(stack* s) noexcept {
     give_list(s);
     return;
   }
-  platform::destroy_fiber(s->fiber);
+  platform::destroy_stack(s->fiber);
   platform::reset_stack_memory(s->low, s->usable_bytes());  // another mapping may come here
   platform::forget_root(s->low, s->usable_bytes());
   const std::size_t bytes = s->map_bytes;

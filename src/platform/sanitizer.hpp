@@ -118,13 +118,30 @@ struct fiber_state {
   fiber_state* left = nullptr;  // which one was left for this one; null if for good
 #endif
 #ifdef SLEY_TSAN
-  void* fiber = nullptr;    // its own
+  void* fiber = nullptr;    // its own, or that of the goroutine that it is bound to
   void* current = nullptr;  // where it goes on
+  void* ended = nullptr;    // of the goroutine that was left for this stack for good
 #endif
 #ifdef SLEY_VALGRIND
   unsigned valgrind_id = 0;
 #endif
 };
+
+// What the thread sanitizer takes for a thread: each goroutine has one of its own, from its start
+// to its end, whatever stack it runs on.
+struct strand {
+#ifdef SLEY_TSAN
+  void* fiber = nullptr;
+#endif
+};
+
+// A goroutine is started by the caller. Reports show the caller's stack of this moment as the place
+// where the goroutine was created.
+[[gnu::always_inline]] inline void create_strand([[maybe_unused]] strand& s) noexcept {
+#ifdef SLEY_TSAN
+  s.fiber = __tsan_create_fiber(0);
+#endif
+}
 
 // The stack that the caller is on has this name from now on, which is copied.
 [[gnu::always_inline]] inline void name_running_stack([[maybe_unused]] const char* name) noexcept {
@@ -169,8 +186,9 @@ struct fiber_state {
 #endif
 }
 
-// For a stack that no thread runs on yet.
-[[gnu::always_inline]] inline void create_fiber([[maybe_unused]] fiber_state& s,
+// For a stack that no thread runs on yet. Before one does, the stack is bound to a strand, by
+// begin_again().
+[[gnu::always_inline]] inline void create_stack([[maybe_unused]] fiber_state& s,
                                                 [[maybe_unused]] void* low,
                                                 [[maybe_unused]] std::size_t bytes) noexcept {
 #ifdef SLEY_ASAN
@@ -178,25 +196,34 @@ struct fiber_state {
   s.stack_low = low;
   s.stack_bytes = bytes;
 #endif
-#ifdef SLEY_TSAN
-  if (s.fiber == nullptr) s.fiber = __tsan_create_fiber(0);
-  s.current = s.fiber;
-#endif
 #ifdef SLEY_VALGRIND
   s.valgrind_id = VALGRIND_STACK_REGISTER(low, static_cast<char*>(low) + bytes);
 #endif
 }
 
 // For a stack whose memory goes back to the system. No thread runs on it.
-[[gnu::always_inline]] inline void destroy_fiber([[maybe_unused]] fiber_state& s) noexcept {
-#ifdef SLEY_TSAN
-  if (s.fiber != nullptr) __tsan_destroy_fiber(s.fiber);
-  s.fiber = nullptr;
-  s.current = nullptr;
-#endif
+[[gnu::always_inline]] inline void destroy_stack([[maybe_unused]] fiber_state& s) noexcept {
 #ifdef SLEY_VALGRIND
   VALGRIND_STACK_DEREGISTER(s.valgrind_id);
 #endif
+}
+
+// The same two for a stack with a strand of its own.
+[[gnu::always_inline]] inline void create_fiber(fiber_state& s, void* low,
+                                                std::size_t bytes) noexcept {
+  create_stack(s, low, bytes);
+#ifdef SLEY_TSAN
+  s.fiber = __tsan_create_fiber(0);
+  s.current = s.fiber;
+#endif
+}
+[[gnu::always_inline]] inline void destroy_fiber(fiber_state& s) noexcept {
+#ifdef SLEY_TSAN
+  __tsan_destroy_fiber(s.fiber);
+  s.fiber = nullptr;
+  s.current = nullptr;
+#endif
+  destroy_stack(s);
 }
 
 // The kernel hands an object to a signal handler: all that was done before give_to_signal() is seen
@@ -226,9 +253,21 @@ struct fiber_state {
 #endif
 }
 
+// The same where a goroutine has ended, and its strand with it.
+[[gnu::always_inline]] inline void before_last_switch(fiber_state& to) noexcept {
+#ifdef SLEY_TSAN
+  to.ended = __tsan_get_current_fiber();
+#endif
+  before_switch(nullptr, to);
+}
+
 // First thing after a switch, on the stack that was switched to. Until then nothing may switch back
 // to the one that was left.
 [[gnu::always_inline]] inline void after_switch([[maybe_unused]] fiber_state& self) noexcept {
+#ifdef SLEY_TSAN
+  if (self.ended != nullptr) __tsan_destroy_fiber(self.ended);
+  self.ended = nullptr;
+#endif
 #ifdef SLEY_ASAN
   const void* low = nullptr;
   std::size_t bytes = 0;
@@ -276,8 +315,9 @@ struct fiber_state {
 #endif
 }
 
-// A stack that is used from its top again, whatever its last user had switched to.
+// A stack that is used from its top, whatever its last user had switched to, now by this strand.
 [[gnu::always_inline]] inline void begin_again([[maybe_unused]] fiber_state& s,
+                                               [[maybe_unused]] const strand& user,
                                                [[maybe_unused]] void* low,
                                                [[maybe_unused]] std::size_t bytes) noexcept {
   reset_stack_memory(low, bytes);
@@ -286,7 +326,20 @@ struct fiber_state {
   s.stack_bytes = bytes;
 #endif
 #ifdef SLEY_TSAN
-  s.current = s.fiber;
+  s.fiber = user.fiber;
+  s.current = user.fiber;
+#endif
+}
+
+// The strand that runs on the stack has ended, and another begins there without a switch.
+[[gnu::always_inline]] inline void change_strands([[maybe_unused]] fiber_state& s,
+                                                  [[maybe_unused]] const strand& next) noexcept {
+#ifdef SLEY_TSAN
+  void* ended = __tsan_get_current_fiber();
+  s.fiber = next.fiber;
+  s.current = next.fiber;
+  __tsan_switch_to_fiber(next.fiber, 0);
+  __tsan_destroy_fiber(ended);
 #endif
 }
 

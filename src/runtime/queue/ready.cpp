@@ -3,6 +3,7 @@
 
 #include "platform/decisions.hpp"
 #include "platform/probes.hpp"
+#include "platform/sanitizer.hpp"
 #include "runtime/queue/wake.hpp"
 #include "runtime/state/machine.hpp"
 #include "runtime/state/processor.hpp"
@@ -63,6 +64,7 @@ namespace {
 }  // namespace
 
 void start(machine* m, goroutine* g) noexcept {
+  platform::create_strand(g->strand);
   g->status.transition(parts::status::idle, parts::status::runnable);
   platform::probe_spawn(g->id, g->created_by, g->created_at);
   if (processor* p = m->p; p == nullptr) {

@@ -40,7 +40,7 @@ void bind(goroutine* g, parts::stack* s) noexcept {
   g->stack = s;
   g->needs.store_relaxed(0);
   g->context = platform::make_context(s->top, sched.goroutine_main);
-  platform::begin_again(s->fiber, s->low, s->usable_bytes());
+  platform::begin_again(s->fiber, g->strand, s->low, s->usable_bytes());
 }
 
 void put_cached(processor* p, parts::stack* s) noexcept {

@@ -144,6 +144,7 @@ SLEY_BOTTOM_FRAME void goroutine_main() {
   do {
     run_task();
     after = finish();
+    if (after.on_this_stack) platform::change_strands(after.next->stack->fiber, after.next->strand);
   } while (after.on_this_stack);
   platform::context scratch;
   leave_stack(current_machine(), scratch, after.next);

@@ -71,7 +71,7 @@ namespace sley::rt {
 [[noreturn, gnu::always_inline]] inline void leave_stack(machine* m, platform::context& scratch,
                                                          goroutine* to) noexcept {
   m->g = to;
-  platform::before_switch(nullptr, to != nullptr ? to->stack->fiber : m->fiber);
+  platform::before_last_switch(to != nullptr ? to->stack->fiber : m->fiber);
   platform::save_control(scratch.control);
   if (to != nullptr) {
     platform::load_control(scratch.control, to->context.control);

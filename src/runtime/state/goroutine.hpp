@@ -15,6 +15,7 @@
 #include "parts/status.hpp"
 #include "platform/context.hpp"
 #include "platform/cpu.hpp"
+#include "platform/sanitizer.hpp"
 #include "runtime/state/wait_reason.hpp"
 
 #include <unwind.h>
@@ -87,6 +88,7 @@ struct alignas(platform::cache_line_bytes) goroutine {
   parts::reader_slot* reader_slot = nullptr;
   std::uint32_t trimmed_s = 0;       // [sysmon] when its stack was trimmed last, in coarse_s + 1
   std::uint32_t runnable_since = 0;  // [owner] with `timed`: see sched_meter.cpp
+  [[no_unique_address]] platform::strand strand;  // [owner] from its start to its end
 
   // The stack size that it asked for, 0 for the default.
   std::size_t own_stack_bytes() const noexcept {
@@ -116,7 +118,8 @@ inline bool is_alive(const goroutine& g) noexcept {
 }
 
 static_assert(offsetof(goroutine, id) == 64, "what a switch touches is one line");
-static_assert(sizeof(goroutine) == 192, "a million of them are 192 MB; think before it grows");
+static_assert(sizeof(goroutine) == 192 || platform::is_thread_sanitizer,
+              "a million of them are 192 MB; think before it grows");
 
 using goroutine_list = base::intrusive_queue<goroutine, &goroutine::next>;
 
