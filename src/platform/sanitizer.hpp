@@ -150,6 +150,14 @@ struct strand {
 #endif
 }
 
+// The address sanitizer calls the hook after each report, on the thread that the report is of. A
+// hook of the program's may take its place later.
+inline void call_after_reports([[maybe_unused]] void (*hook)(const char* report)) noexcept {
+#ifdef SLEY_ASAN
+  __asan_set_error_report_callback(hook);
+#endif
+}
+
 // Memory of ours that may hold the only pointer to something of the user's: the leak checker looks
 // there. Every byte of it must be readable.
 [[gnu::always_inline]] inline void register_root([[maybe_unused]] void* start,

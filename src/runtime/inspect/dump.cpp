@@ -8,6 +8,7 @@
 #include "base/print.hpp"
 #include "platform/interrupt.hpp"
 #include "platform/os.hpp"
+#include "platform/sanitizer.hpp"
 #include "runtime/inspect/goroutine_text.hpp"
 #include "runtime/inspect/death_record.hpp"
 #include "runtime/inspect/last_words.hpp"
@@ -139,20 +140,39 @@ struct own_dumper {
   }
 };
 
+// Prints what is known about the goroutine. False: a dump is under way, and there is no more.
+bool begin_own(own_dumper& d) noexcept {
+  d.out.print_header(d.view);
+  if (is_dumping.load_relaxed()) return false;
+  is_dumping.store_relaxed(true);
+  return true;
+}
+
+void end_own(own_dumper& d) noexcept {
+  run_on_large_stack(&own_dumper::run, &d);
+  is_dumping.store_relaxed(false);
+}
+
 // Without a frame: the whole stack.
 void dump_own(goroutine_printer out, const platform::frame_registers* frame) noexcept {
   machine* m = this_machine();
   own_dumper d{.out = out, .view = goroutine_view(*m->g, m)};
-  d.out.print_header(d.view);
-  if (is_dumping.load_relaxed()) return;
-  is_dumping.store_relaxed(true);
+  if (!begin_own(d)) return;
   if (frame != nullptr) {
     d.frames.collect_from(*frame);
   } else {
     d.frames.collect();
   }
-  run_on_large_stack(&own_dumper::run, &d);
-  is_dumping.store_relaxed(false);
+  end_own(d);
+}
+
+// A report of a sanitizer has shown the stack, and calls the goroutine by the number of its thread.
+void name_after_report(const char*) noexcept {
+  machine* m = this_machine();
+  if (m == nullptr || m->g == nullptr || m->g->is_foreign) return;
+  base::line_writer().text("sley: the report above is of\n").flush(2);
+  own_dumper d{.out = goroutine_printer(2, false), .view = goroutine_view(*m->g, m)};
+  if (begin_own(d)) end_own(d);
 }
 
 }  // namespace
@@ -196,6 +216,7 @@ void serve_dump_requests() noexcept {
 void install_dump_hooks() noexcept {
   base::set_fatal_hooks(&begin_last_words, &dump_to_stderr);
   platform::install_quit_handler(&on_quit);
+  platform::call_after_reports(&name_after_report);
 }
 
 }  // namespace sley::rt
