@@ -149,6 +149,8 @@ using sley::debug::goroutines;
 using sley::debug::goroutines_json;
 using sley::debug::goroutines_text;
 using sley::debug::histogram;
+using sley::debug::label;
+using sley::debug::labels;
 using sley::debug::leaks;
 using sley::debug::long_thread_block;
 using sley::debug::metric;

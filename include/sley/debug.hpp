@@ -7,9 +7,11 @@
 #include <sley/time_span.hpp>
 
 #include <chrono>
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <memory>
 #include <span>
 #include <string>
@@ -19,10 +21,20 @@
 
 namespace sley::debug {
 
+// What a program says about a goroutine, to tell what it works on: {"endpoint", "/login"}.
+struct label {
+  std::string key;    // what it tells
+  std::string value;  // and what that is
+
+  auto operator<=>(const label&) const = default;
+  bool operator==(const label&) const = default;
+};
+
 // A goroutine, at the moment at which it was looked at.
 struct goroutine_info {
   std::uint64_t id;              // this_goroutine::id()
   std::string name;              // go_options::name
+  std::vector<label> labels;     // its labels, sorted by key
   std::string state;             // "running", "runnable", "syscall", or what it waits for
   std::chrono::minutes waiting;  // how long it has waited, if it waits
   // The address of the mutex, wait group or other object that it waits for, and of a channel the
@@ -60,6 +72,45 @@ SLEY_API void dump_goroutines(int fd);
 // std::system_error: there is no descriptor for it.
 SLEY_API std::string goroutines_text(std::span<const goroutine_info> all);
 
+// From its begin to its end the caller has these labels, besides the labels that it had: a label
+// with the same key gives way for that time, and an empty value takes it away. A goroutine that the
+// caller starts meanwhile has the caller's labels of that moment, to its own end, and so has each
+// one that this goroutine starts. The goroutine of an after_func has the labels of the caller that
+// has made it.
+//
+//   const sley::debug::labels scope{{"endpoint", "/login"}, {"tenant", tenant}};
+//
+// The labels are with the goroutine in goroutines(), in dumps, as `[chan receive] {tenant: "a"}`,
+// in goroutines_json(), and in samples of the goroutine profile, the CPU profile and the wall-clock
+// profile: `go tool pprof -tagfocus=tenant=a` shows one tenant's part. Wall-clock profiles have the
+// first 1,024 different sets of labels that they have met in a process; goroutines with others are
+// there without labels.
+//
+// A begin allocates memory, and so does starting a goroutine from one with labels. From Go's
+// runtime/pprof.Do.
+class labels {
+ public:
+  // Of labels with one key the last one counts. A value is cut to 127 bytes, at a character of
+  // UTF-8. Bytes that are not UTF-8 are escaped where they are shown.
+  //
+  // In a goroutine, or on any thread; never parks. std::bad_alloc; std::invalid_argument: a key is
+  // empty, or `name` or `state`, which profiles have already; std::length_error: a key has over 63
+  // bytes, or the caller would have more than 16 labels.
+  explicit labels(std::initializer_list<label> added)
+      : labels(std::span<const label>(added.begin(), added.size())) {}
+  SLEY_API explicit labels(std::span<const label> added);
+  // In the goroutine, or on the thread, of its begin, after the ends of all labels that have begun
+  // there later: otherwise the process ends. Never parks.
+  SLEY_API ~labels();
+  labels(const labels&) = delete;
+  labels& operator=(const labels&) = delete;
+
+ private:
+  const void* caller_;
+  const void* own_;
+  const void* outer_;
+};
+
 // Goroutines that do the same at the same place.
 struct goroutine_group {
   std::size_t count;                  // how many there are
@@ -76,12 +127,12 @@ SLEY_API std::vector<goroutine_group> goroutine_profile();
 // does. From Go's pprof.Lookup("goroutine").WriteTo(w, 1).
 SLEY_API void dump_profile(int fd);
 
-// Goroutines in the same state, with the same name, creator and stack taken together, as a text of
-// JSON for pages and programs:
+// Goroutines in the same state, with the same name, labels, creator and stack taken together, as a
+// text of JSON for pages and programs:
 //   {"goroutines":12, "all_groups":3, "groups":[{"count":10, "state":"chan receive",
-//     "name":"worker", "first_id":7, "minutes":5, "waits_for":"0x55d2c4a1b060",
-//     "object":"jobs", "held_by":3, "creator":{"function":"main", "file":"/home/me/main.cpp",
-//     "line":12}, "stack":[...]}, ...]}
+//     "name":"worker", "labels":{"tenant":"a"}, "first_id":7, "minutes":5,
+//     "waits_for":"0x55d2c4a1b060", "object":"jobs", "held_by":3,
+//     "creator":{"function":"main", "file":"/home/me/main.cpp", "line":12}, "stack":[...]}, ...]}
 // The largest groups come first, `most_groups` at most; "all_groups" is how many there are.
 // "first_id" is the smallest id of the group, "minutes" its longest wait. "waits_for" and "held_by"
 // are as in goroutine_info, where all of the group wait for one object, and "object" is the name of
@@ -163,7 +214,7 @@ enum class profile_kind : std::uint8_t {
 // The profile in pprof's format, a message of profile.proto, with the names of functions inside.
 // The file that it becomes is for `go tool pprof` and what else reads that format. It is not
 // packed, which readers take as well. Samples of goroutines have the labels `state` and `name`,
-// with the values that goroutine_info has.
+// with the values that goroutine_info has, and the goroutine's own labels.
 //
 // Any thread; parks. As goroutines(), if it is of them; looking up the names takes 0.1 s at first,
 // and more in a large program. std::bad_alloc; std::invalid_argument: there is no such kind, or it
@@ -273,15 +324,16 @@ SLEY_API void on_thread_block(time_span threshold, std::function<void(const long
 // meanwhile. It does not switch a profile on.
 //
 // The wall-clock profile is of that time alone: where goroutines spend it, whether they compute or
-// wait, as the label `state` says. Some 100 times in a second 32 goroutines are chosen by chance
-// and looked at; a smaller program has all of its goroutines in every look. `samples` is the number
-// of looks, and `wall` the time that they stand for: ten goroutines that wait for a second are
-// 10 s. The program goes on meanwhile. A goroutine that waits is held for some microseconds, one
-// that computes gets a signal, and the scheduler's watching thread takes some 1 % of a CPU. A
-// goroutine that sleeps in a system call is not disturbed, as in goroutines(). Stacks that can't be
-// read are under `unreadable_stack`. A goroutine that has not begun is where it was started, under
-// `not_begun`. With glibc before 2.35 there are no stacks. 4096 stacks fit, of all such profiles
-// that a process has taken; several may be taken at a time.
+// wait, as the label `state` says, beside the goroutine's own labels. Some 100 times in a second 32
+// goroutines are chosen by chance and looked at; a smaller program has all of its goroutines in
+// every look. `samples` is the number of looks, and `wall` the time that they stand for: ten
+// goroutines that wait for a second are 10 s. The program goes on meanwhile. A goroutine that waits
+// is held for some microseconds, one that computes gets a signal, and the scheduler's watching
+// thread takes some 1 % of a CPU. A goroutine that sleeps in a system call is not disturbed, as in
+// goroutines(). Stacks that can't be read are under `unreadable_stack`. A goroutine that has not
+// begun is where it was started, under `not_begun`. With glibc before 2.35 there are no stacks.
+// 4096 stacks fit, of all such profiles that a process has taken, and a stack with other labels is
+// another one; several profiles may be taken at a time.
 //
 // Parks for the duration, at most until the context ends: the error is ctx.error() then, which the
 // first form throws as std::system_error. Otherwise as profile(). From `?seconds=` of Go's
@@ -306,9 +358,9 @@ namespace cpu_profile {
 // later, and then no more samples come. From Go's pprof.StartCPUProfile.
 SLEY_API void start();
 
-// Ends it and returns the profile, as profile() does: samples and nanoseconds of CPU time, by stack
-// and goroutine's name (`name`). Empty if it is off. Any thread; parks. std::bad_alloc. From Go's
-// pprof.StopCPUProfile.
+// Ends it and returns the profile, as profile() does: samples and nanoseconds of CPU time, by
+// stack, goroutine's name (`name`) and goroutine's labels. Empty if it is off. Any thread; parks.
+// std::bad_alloc. From Go's pprof.StopCPUProfile.
 SLEY_API std::string stop();
 
 }  // namespace cpu_profile

@@ -9,6 +9,7 @@
 #include "debug/profile_message.hpp"
 #include "platform/cpu_timer.hpp"
 #include "platform/os.hpp"
+#include "runtime/state/label_set.hpp"
 
 #include <sley/debug.hpp>
 #include <sley/mutex.hpp>
@@ -32,6 +33,7 @@
 #include <string>
 #include <system_error>
 #include <thread>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -42,8 +44,9 @@ namespace {
 constexpr std::int64_t interval_ns = 10'000'000;
 constexpr auto between_looks = std::chrono::milliseconds(50);
 
-// The intervals in which a stack was seen, by the name of its goroutine and its frames.
-using sample_counts = std::map<std::pair<std::string, std::vector<std::uintptr_t>>, std::uint64_t>;
+// The intervals in which a stack was seen, by the name and labels of its goroutine and its frames.
+using sample_key = std::tuple<std::string, std::vector<label>, std::vector<std::uintptr_t>>;
+using sample_counts = std::map<sample_key, std::uint64_t>;
 
 // ---- the threads ----
 
@@ -84,7 +87,11 @@ class sampled_threads {
   void collect(sample_counts& to) {
     for (const auto& [id, t] : all_) {
       t->drain([&](const cpu_sample& s) {
-        to[{std::string(s.name()), {s.stack().begin(), s.stack().end()}}] += s.intervals;
+        const rt::label_ref owned(s.labels);
+        const auto labels = rt::labels_in(s.labels);
+        to[{std::string(s.name()),
+            {labels.begin(), labels.end()},
+            {s.stack().begin(), s.stack().end()}}] += s.intervals;
       });
     }
   }
@@ -154,8 +161,9 @@ class profiler {
     profile_message m({{"samples", "count"}, cpu}, cpu, interval_ns);
     m.set_duration(duration);
     for (const auto& [of, count] : counts_) {
+      const auto& [name, labels, stack] = of;
       const std::array<std::uint64_t, 2> values = {count, count * interval_ns};
-      m.add_sample(of.second, values, {{"name", of.first}});
+      m.add_sample(stack, values, {{"name", name}}, labels);
     }
     return m.complete();
   }

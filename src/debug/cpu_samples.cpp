@@ -23,10 +23,14 @@ platform::own_stack stack_at(const rt::goroutine* g, std::uintptr_t stack_pointe
   return {stack_pointer, stack.end};  // what is below may be the guard
 }
 
-void take_name(cpu_sample& s, const rt::goroutine& g) noexcept {
+// Its own thread may be in the middle of a change of the name or the labels: then the extra is a
+// copy of what they were.
+void take_name_and_labels(cpu_sample& s, const rt::goroutine& g) noexcept {
   const std::string_view name = g.name();
   s.name_size = std::min(name.size(), sizeof s.name_bytes);
   std::copy_n(name.data(), s.name_size, s.name_bytes);
+  s.labels = g.labels();
+  if (s.labels != nullptr) rt::add_reference(*s.labels);
 }
 
 void take_stack(cpu_sample& s, const void* ucontext) noexcept {
@@ -35,7 +39,8 @@ void take_stack(cpu_sample& s, const void* ucontext) noexcept {
   const rt::goroutine* g = m == nullptr ? nullptr : m->g;
   const platform::own_stack stack = stack_at(g, at.get(platform::column_sp));
   s.name_size = 0;
-  if (stack.end != 0) take_name(s, *g);
+  s.labels = nullptr;
+  if (stack.end != 0) take_name_and_labels(s, *g);
   // The search for unwind tables may not take a lock of libc here, which the thread may hold.
   const std::size_t most =
       platform::finds_own_tables_without_lock() ? cpu_sample::most_frames : std::size_t{1};

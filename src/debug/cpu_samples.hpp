@@ -25,6 +25,7 @@ struct cpu_sample {
   std::size_t name_size;
   std::uintptr_t frames[most_frames];              // return addresses, innermost first
   char name_bytes[rt::goroutine_extra::max_name];  // of the goroutine; none on another stack
+  const rt::label_set* labels;                     // likewise, with a reference; or null
 };
 
 // A thread, of whatever origin, while it is sampled. Its signal handler is the owner of the ring of

@@ -9,11 +9,12 @@
 namespace sley::debug {
 
 struct named_group {
-  std::string name;  // go_options::name
+  std::string name;           // go_options::name
+  std::vector<label> labels;  // sorted by key
   goroutine_group group;
 };
 
-// As goroutine_profile(), but only goroutines with the same name are taken together.
+// As goroutine_profile(), but only goroutines with the same name and labels are taken together.
 std::vector<named_group> goroutines_by_name();
 // The same of leaked goroutines.
 std::vector<named_group> leaks_by_name();

@@ -7,6 +7,7 @@
 #include "io/file.hpp"
 #include "io/put.hpp"
 #include "runtime/entry/snapshot.hpp"
+#include "runtime/state/label_set.hpp"
 #include "runtime/state/wait_reason.hpp"
 
 #include <sley/debug.hpp>
@@ -57,12 +58,13 @@ std::string printed(F f) {
   return text;
 }
 
-rt::goroutine_view view_of(const goroutine_info& g) noexcept {
+rt::goroutine_view view_of(const goroutine_info& g, const rt::label_set* labels) noexcept {
   rt::goroutine_view view;
   view.is_leaked = g.is_leaked;
   view.id = g.id;
   view.name_size = static_cast<std::uint8_t>(std::min(g.name.size(), sizeof view.name_bytes));
   std::copy_n(g.name.data(), view.name_size, view.name_bytes);
+  view.labels = labels;
   view.state = g.state;
   view.minutes = static_cast<std::uint32_t>(g.waiting.count());
   view.object = {reinterpret_cast<const void*>(g.waits_for), g.held_by};
@@ -77,8 +79,10 @@ rt::goroutine_view view_of(const goroutine_info& g) noexcept {
 
 goroutine_info info_without_object(const rt::snapshot::entry& e) {
   const rt::goroutine_view& g = e.goroutine;
+  const auto labels = rt::labels_in(g.labels);
   return {g.id,
           std::string(g.name()),
+          {labels.begin(), labels.end()},
           std::string(g.state),
           std::chrono::minutes(g.minutes),
           0,
@@ -119,7 +123,10 @@ std::string goroutines_text(std::span<const goroutine_info> all) {
   on_large_stack([&] {
     text = printed([&](int fd) {
       rt::goroutine_printer out(fd, true);
-      for (const goroutine_info& g : all) out.print(view_of(g), g.stack);
+      for (const goroutine_info& g : all) {
+        const rt::label_set labels(g.labels);
+        out.print(view_of(g, g.labels.empty() ? nullptr : &labels), g.stack);
+      }
     });
   });
   return text;
@@ -127,8 +134,9 @@ std::string goroutines_text(std::span<const goroutine_info> all) {
 
 namespace {
 
-// State, name and stack.
-using group_key = std::tuple<std::string_view, std::string_view, std::vector<std::uintptr_t>>;
+// State, name, labels and stack.
+using group_key =
+    std::tuple<std::string_view, std::string_view, std::vector<label>, std::vector<std::uintptr_t>>;
 
 bool is_any(const rt::goroutine_view&) noexcept { return true; }
 
@@ -141,13 +149,15 @@ std::vector<named_group> groups_of(const rt::snapshot& all, bool by_name, const 
       const rt::goroutine_view& g = e.goroutine;
       if (!is_wanted(g)) return;
       const std::string_view name = by_name ? g.name() : std::string_view();
-      ++counts[{g.state, name, names.without_runtimes_own(e.frames())}];
+      const auto labels = rt::labels_in(by_name ? g.labels : nullptr);
+      ++counts[{
+          g.state, name, {labels.begin(), labels.end()}, names.without_runtimes_own(e.frames())}];
     });
   });
   std::vector<named_group> result;
   for (const auto& [key, count] : counts) {
-    const auto& [state, name, stack] = key;
-    result.push_back({std::string(name), {count, std::string(state), stack}});
+    const auto& [state, name, labels, stack] = key;
+    result.push_back({std::string(name), labels, {count, std::string(state), stack}});
   }
   std::ranges::sort(result, std::greater(), [](const auto& g) { return g.group.count; });
   return result;

@@ -5,6 +5,7 @@
 #include "platform/symbols.hpp"
 #include "runtime/entry/snapshot.hpp"
 #include "runtime/inspect/goroutine_text.hpp"
+#include "runtime/state/label_set.hpp"
 
 #include <sley/debug.hpp>
 
@@ -22,9 +23,9 @@ namespace sley::debug {
 
 namespace {
 
-// State, name, creator and stack.
-using place_key =
-    std::tuple<std::string_view, std::string_view, std::uintptr_t, std::vector<std::uintptr_t>>;
+// State, name, labels, creator and stack.
+using place_key = std::tuple<std::string_view, std::string_view, std::vector<label>, std::uintptr_t,
+                             std::vector<std::uintptr_t>>;
 
 struct at_one_place {
   std::uint64_t count = 0;
@@ -39,7 +40,12 @@ by_place all_places(const rt::snapshot& all, code_names& names) {
   by_place result;
   for (const auto* e = all.first(); e != nullptr; e = all.after(e)) {
     const rt::goroutine_view& g = e->goroutine;
-    auto& of = result[{g.state, g.name(), g.created_at, names.without_runtimes_own(e->frames())}];
+    const auto labels = rt::labels_in(g.labels);
+    auto& of = result[{g.state,
+                       g.name(),
+                       {labels.begin(), labels.end()},
+                       g.created_at,
+                       names.without_runtimes_own(e->frames())}];
     if (of.count++ == 0) of.object = g.object;
     if (of.object != g.object) of.object = {};
     of.first_id = std::min(of.first_id, g.id);
@@ -49,12 +55,13 @@ by_place all_places(const rt::snapshot& all, code_names& names) {
 }
 
 void append(json_objects& to, const by_place::value_type& one) {
-  const auto& [state, name, created_at, stack] = one.first;
+  const auto& [state, name, labels, created_at, stack] = one.first;
   const at_one_place& g = one.second;
   to.begin();
   to.add("count", g.count);
   to.add("state", state);
   if (!name.empty()) to.add("name", name);
+  if (!labels.empty()) to.add_texts("labels", labels);
   to.add("first_id", g.first_id);
   if (g.minutes != 0) to.add("minutes", g.minutes);
   if (g.object.address != nullptr) {

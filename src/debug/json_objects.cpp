@@ -35,6 +35,18 @@ void json_objects::add(std::string_view name, std::string_view value) {
   append_json_text(to_, value);
 }
 
+void json_objects::add_texts(std::string_view name, std::span<const label> texts) {
+  begin_member(name);
+  to_ += '{';
+  for (std::string_view before; const label& t : texts) {
+    to_ += std::exchange(before, ",");
+    append_json_text(to_, t.key);
+    to_ += ':';
+    append_json_text(to_, t.value);
+  }
+  to_ += '}';
+}
+
 void json_objects::add_address(std::string_view name, std::uintptr_t address) {
   char digits[2 + 2 * sizeof address + 1];
   std::snprintf(digits, sizeof digits, "0x%jx", static_cast<std::uintmax_t>(address));

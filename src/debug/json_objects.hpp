@@ -3,6 +3,8 @@
 
 #include "debug/code_names.hpp"
 
+#include <sley/debug.hpp>
+
 #include <cstdint>
 #include <span>
 #include <string>
@@ -19,6 +21,8 @@ class json_objects {
   void begin();
   void add(std::string_view name, std::uint64_t value);
   void add(std::string_view name, std::string_view value);
+  // An object with a text for each key.
+  void add_texts(std::string_view name, std::span<const label> texts);
   // As text, because numbers of JSON are exact up to 2^53 only.
   void add_address(std::string_view name, std::uintptr_t address);
   // The innermost function there that may be shown as a creator; no member if there is none.

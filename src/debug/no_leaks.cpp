@@ -104,7 +104,7 @@ no_leaks::no_leaks(handler on_leaks) : on_leaks_(std::move(on_leaks)) {
   if (on_leaks_ == nullptr) throw std::invalid_argument("sley::debug::no_leaks: an empty function");
   rt::leave(rt::enter());  // a thread may use the library here first
   caller_ = caller();
-  outer_ = rt::family_of_caller();
+  outer_ = rt::heritage_of_caller().family;
   family_ = begin_family(outer_);
   try {
     rt::set_family_of_caller(family_);

@@ -49,20 +49,24 @@ std::string_view name_of(profile_kind kind) {
 std::vector<named_group> groups_of(profile_kind kind) {
   if (kind == profile_kind::goroutine) return goroutines_by_name();
   if (kind == profile_kind::goroutine_leak) return leaks_by_name();
-  if (kind == profile_kind::thread_create) return {{"", {runtime::read_stats().threads, "", {}}}};
+  if (kind == profile_kind::thread_create) {
+    return {{"", {}, {runtime::read_stats().threads, "", {}}}};
+  }
   throw std::invalid_argument("sley::debug::profile: no such kind of profile");
 }
 
 // What `after` has more than `before`. A number below zero is in the form that pprof's message has.
 std::vector<named_group> groups_between(const std::vector<named_group>& before,
                                         const std::vector<named_group>& after) {
-  std::map<std::tuple<std::string, std::string, std::vector<std::uintptr_t>>, std::size_t> counts;
-  for (const auto& [name, g] : after) counts[{name, g.state, g.stack}] += g.count;
-  for (const auto& [name, g] : before) counts[{name, g.state, g.stack}] -= g.count;
+  using key_type =
+      std::tuple<std::string, std::vector<label>, std::string, std::vector<std::uintptr_t>>;
+  std::map<key_type, std::size_t> counts;
+  for (const auto& [name, labels, g] : after) counts[{name, labels, g.state, g.stack}] += g.count;
+  for (const auto& [name, labels, g] : before) counts[{name, labels, g.state, g.stack}] -= g.count;
   std::vector<named_group> result;
   for (const auto& [key, count] : counts) {
-    const auto& [name, state, stack] = key;
-    if (count != 0) result.push_back({name, {count, state, stack}});
+    const auto& [name, labels, state, stack] = key;
+    if (count != 0) result.push_back({name, labels, {count, state, stack}});
   }
   return result;
 }
@@ -99,7 +103,8 @@ std::string message_of(std::string_view name, const std::vector<named_group>& gr
   if (duration) message.set_duration(*duration);
   for (const named_group& g : groups) {
     const std::array<std::uint64_t, 1> values = {g.group.count};
-    message.add_sample(g.group.stack, values, {{"state", g.group.state}, {"name", g.name}});
+    message.add_sample(g.group.stack, values, {{"state", g.group.state}, {"name", g.name}},
+                       g.labels);
   }
   return message.complete();
 }
@@ -117,6 +122,7 @@ std::string quoted(std::string_view text) {
 void append_labels(std::string& to, const named_group& g) {
   if (g.group.state.empty()) return;
   to += "# labels: {";
+  for (const label& l : g.labels) to += quoted(l.key) + ":" + quoted(l.value) + ", ";
   if (!g.name.empty()) to += "\"name\":" + quoted(g.name) + ", ";
   to += "\"state\":" + quoted(g.group.state) + "}\n";
 }

@@ -95,20 +95,24 @@ void profile_message::set_duration(std::chrono::nanoseconds duration) {
 
 void profile_message::add_sample(std::span<const std::uintptr_t> stack,
                                  std::span<const std::uint64_t> values,
-                                 std::initializer_list<profile_label> labels) {
+                                 std::initializer_list<profile_label> labels,
+                                 std::span<const label> labels_of_goroutine) {
   protobuf_message sample;
   std::vector<std::uint64_t> ids;
   for (const std::uintptr_t frame : stack) ids.push_back(location(frame));
   sample.add_numbers(in_sample::location_id, ids);
   sample.add_numbers(in_sample::value, values);
-  for (const profile_label& l : labels) {
-    if (l.text.empty()) continue;
-    protobuf_message label;
-    label.add_number(in_label::key, text(l.key));
-    label.add_number(in_label::str, text(l.text));
-    sample.add_message(in_sample::label, label);
-  }
+  for (const profile_label& l : labels) add_label(sample, l);
+  for (const label& l : labels_of_goroutine) add_label(sample, {l.key, l.value});
   message_.add_message(in_profile::sample, sample);
+}
+
+void profile_message::add_label(protobuf_message& sample, const profile_label& label) {
+  if (label.text.empty()) return;
+  protobuf_message part;
+  part.add_number(in_label::key, text(label.key));
+  part.add_number(in_label::str, text(label.text));
+  sample.add_message(in_sample::label, part);
 }
 
 protobuf_message profile_message::unit_message(const profile_unit& u) {

@@ -5,6 +5,8 @@
 #include "debug/code_names.hpp"
 #include "debug/protobuf.hpp"
 
+#include <sley/debug.hpp>
+
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -44,7 +46,8 @@ class profile_message {
 
   // A stack of return addresses, innermost first. Equal stacks are samples of their own.
   void add_sample(std::span<const std::uintptr_t> stack, std::span<const std::uint64_t> values,
-                  std::initializer_list<profile_label> labels);
+                  std::initializer_list<profile_label> labels,
+                  std::span<const label> labels_of_goroutine = {});
   void set_duration(std::chrono::nanoseconds duration);
 
   // The message; the object can't be used any more.
@@ -63,6 +66,7 @@ class profile_message {
   };
 
   static void keep_mapping(void* self, const platform::loaded_code& code);
+  void add_label(protobuf_message& sample, const profile_label& label);
   protobuf_message unit_message(const profile_unit& u);
   std::uint64_t text(std::string_view text);
   std::uint64_t location(std::uintptr_t return_address);

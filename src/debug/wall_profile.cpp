@@ -4,6 +4,7 @@
 #include "debug/large_stack.hpp"
 #include "debug/profile_message.hpp"
 #include "runtime/entry/enter.hpp"
+#include "runtime/state/label_set.hpp"
 #include "runtime/state/sched_state.hpp"
 #include "runtime/state/wall_profile.hpp"
 
@@ -30,7 +31,7 @@ void add_user(int count) {
 }
 
 std::vector<std::uintptr_t> stack_of(const contention& e) {
-  if (e.call != rt::wall_not_begun) return stack_to_show(e);
+  if (rt::plain_wall_kind(e.call) != rt::wall_not_begun) return stack_to_show(e);
   std::vector<std::uintptr_t> stack = {reinterpret_cast<std::uintptr_t>(&not_begun) + 1};
   for (const std::uintptr_t frame : e.stack) stack.push_back(frame);
   return stack;
@@ -57,7 +58,8 @@ std::string wall_message(const contentions& events, std::chrono::nanoseconds dur
     code_names names;
     for (const contention& e : contentions_to_show(events, names)) {
       message.add_sample(stack_of(e), std::array{count_of(e), e.delay_ns},
-                         {{"state", rt::text_of_wall_kind(e.call)}});
+                         {{"state", rt::text_of_wall_kind(e.call)}},
+                         rt::labels_in(rt::labels_of_wall_kind(e.call)));
     }
     result = message.complete();
   });

@@ -118,7 +118,7 @@ void work() {
 // Requires the lock. Without memory for another worker one of those at work asks later; if there is
 // none, the caller is told.
 void start_workers(open_questions& all) {
-  const rt::outside_of_families guard;
+  const rt::without_heritage guard;
   for (std::size_t wanted = all.queue.size(); wanted > 0 && all.workers < all.limit; --wanted) {
     try {
       go(&work);

@@ -104,7 +104,7 @@ void relay::open() {
 // Requires the lock.
 void relay::ensure_running() {
   if (is_running) return;
-  const rt::outside_of_families guard;
+  const rt::without_heritage guard;
   go(go_options{.name = "signals"}, [this] { run(); });
   is_running = true;
 }

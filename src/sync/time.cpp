@@ -98,7 +98,7 @@ struct alignas(std::max_align_t) function_timer : rt::timer {
   }
 
   void call() {
-    join_family();
+    inherit();
     type.call(callable());
   }
 
@@ -116,16 +116,16 @@ struct alignas(std::max_align_t) function_timer : rt::timer {
   void* callable() noexcept { return this + 1; }
 
   // The goroutine of the call descends from the one that has made the timer.
-  void join_family() const noexcept {
-    if (family == 0) return;
+  void inherit() const noexcept {
+    if (!heritage.is_any()) return;
     try {
-      rt::set_family_of_caller(family);
-    } catch (const std::bad_alloc&) {  // the goroutine is missed by a test
+      rt::set_heritage_of_caller(heritage);
+    } catch (const std::bad_alloc&) {  // the goroutine is missed by a test, and has no labels
     }
   }
 
   const timer_call& type;
-  const std::uint64_t family = rt::family_of_caller();
+  const rt::heritage heritage = rt::heritage_of_caller();
 };
 
 namespace {

@@ -7,6 +7,7 @@
 #include <sley/http/debug.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <functional>
 #include <memory>
@@ -506,6 +507,11 @@ CALLS(dump_goroutines, "debug::dump_goroutines(int fd)") {
 }
 CALLS(goroutines_json, "debug::goroutines_json(size_t most_groups)") {
   use(sley::debug::goroutines_json(x.number<std::size_t>(1)).size());
+}
+CALLS(labels, "debug::labels::labels(span<label> added)") {
+  const std::array<sley::debug::label, 1> added = {{{x.string("tenant"), x.string("a")}}};
+  const sley::debug::labels scope(added);
+  use(sley::debug::goroutines_json().size());
 }
 CALLS(dump_profile, "debug::dump_profile(int fd)") { sley::debug::dump_profile(x.descriptor()); }
 CALLS(profile, "debug::profile(profile_kind kind)", "debug::profile_text(profile_kind kind)") {

@@ -280,6 +280,37 @@ struct a_name_is_set : extra_suite<a_name_is_set> {
   }
 };
 
+// The goroutine has no extra and has ended; another one with an extra has its record, and ends.
+struct the_record_gets_an_extra : extra_suite<the_record_gets_an_extra> {
+  static constexpr const char* name = "the_record_gets_an_extra";
+
+  void before() { text.set(first_name); }
+
+  void thread(unsigned index) {
+    if (index == 0) {
+      needs.store_relaxed(0);
+      spawn();
+      hide_extra();
+      text.set(freed);
+    } else {
+      held_extra();
+      read_labels();
+      let_go_extra();
+    }
+  }
+
+  void spawn() { extra.store_release(true, "EX-1"); }
+
+  void read_labels() {
+    if (extra.load_acquire("EX-1") && is_still_held()) RL_ASSERT(text.get() != freed);
+  }
+
+  bool is_still_held() {
+    if (model::is_left_out("look whether it is still held")) return true;
+    return (needs.load_relaxed() & held) != 0;
+  }
+};
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -288,7 +319,7 @@ int main(int argc, char** argv) {
              {model::scenario_of<hold_races_with_ready>(), model::scenario_of<it_waits_again>(),
               model::scenario_of<the_record_lives_on>(),
               model::scenario_of<it_waits_on_its_thread>(), model::scenario_of<an_extra_is_freed>(),
-              model::scenario_of<a_name_is_set>()},
+              model::scenario_of<a_name_is_set>(), model::scenario_of<the_record_gets_an_extra>()},
              {{"TR-1"},
               {"TR-1@look_at_all"},
               {"TR-1@is_waiting"},
@@ -303,6 +334,9 @@ int main(int argc, char** argv) {
               {"EX-1@let_go_extra"},
               {"EX-1@set_name"},
               {"EX-1@hold_and_read"},
+              {"EX-1@spawn"},
+              {"EX-1@read_labels"},
+              {"look whether it is still held", the_record_gets_an_extra::name},
               {"look at the flag again", the_record_lives_on::name},
               {"wait before it is free", it_waits_on_its_thread::name}})
       .run(argc, argv);

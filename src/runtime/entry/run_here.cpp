@@ -95,17 +95,18 @@ __attribute__((noinline, no_sanitize("null"))) bool run_main_task(goroutine* g,
 
 void run_here(const detail::task_type& type, void* callable) {
   platform::use_alternate_signal_stack();
-  const std::uint64_t family = family_of_caller();
   std::unique_ptr<goroutine_extra> extra;
-  if (family != 0) extra = std::make_unique<goroutine_extra>();
+  if (const heritage own = heritage_of_caller(); own.is_any()) {
+    extra = std::make_unique<goroutine_extra>();
+    extra->passed_on = own;
+  }
   machine* m = enter();
   goroutine* g = take_record(m);
   if (g == nullptr) {
     leave(m);
     throw std::bad_alloc();
   }
-  if (extra != nullptr) extra->family = family;
-  g->extra.store_relaxed(extra.release());  // before the goroutine can be seen
+  g->extra.store_release(extra.release(), "EX-1");
   g->id = main_goroutine_id;
   begin_main(m, g);
   leave(m);

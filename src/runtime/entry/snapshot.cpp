@@ -69,8 +69,9 @@ struct snapshot::request : world_request {
   }
 
   void look_at_held(const goroutine& which) noexcept {
+    if (!check_room()) return;
     look_at_waiting(&which, trace);
-    add(goroutine_view(which, nullptr));
+    result.add(view_with_labels(which, nullptr), trace.view());
   }
 
   void leave(goroutine& which) noexcept {
@@ -90,6 +91,7 @@ struct snapshot::request : world_request {
   }
 
   void look_at(goroutine& which) noexcept {
+    if (!check_room()) return;
     machine* thread = thread_of(which);
     const std::string_view state = state_of(which, thread);  // before a signal wakes its thread
     trace.size = 0;
@@ -101,7 +103,7 @@ struct snapshot::request : world_request {
     // After the thread has answered: it has written the rest before.
     goroutine_view view = view_of(which, thread);
     view.state = state;
-    add(view);
+    result.add(view, trace.view());
   }
 
   void look_at_one_in_call(const goroutine& which, const machine* thread) noexcept {
@@ -111,17 +113,21 @@ struct snapshot::request : world_request {
 
   // One that runs in user code may come to its end.
   static goroutine_view view_of(goroutine& g, const machine* thread) noexcept {
-    if (g.status.get() != parts::status::running) return goroutine_view(g, thread);
+    if (g.status.get() != parts::status::running) return view_with_labels(g, thread);
     const held_extra kept(g);
-    return goroutine_view(g, thread);
+    return view_with_labels(g, thread);
   }
 
-  void add(const goroutine_view& view) noexcept {
-    if (result.has_room()) {
-      result.add(view, trace.view());
-    } else {
-      is_whole = false;
-    }
+  // With a reference to the labels.
+  static goroutine_view view_with_labels(const goroutine& g, const machine* thread) noexcept {
+    const goroutine_view view(g, thread);
+    if (view.labels != nullptr) add_reference(*view.labels);
+    return view;
+  }
+
+  bool check_room() noexcept {
+    is_whole = is_whole && result.has_room();
+    return is_whole;
   }
 
   snapshot& result;
@@ -147,11 +153,18 @@ snapshot::snapshot() {
     ask_sysmon(r, wait::snapshot);
     leave();
     if (r.is_whole) return;
-    platform::unmap_memory(memory_, bytes_);
+    discard();
   }
 }
 
-snapshot::~snapshot() { platform::unmap_memory(memory_, bytes_); }
+snapshot::~snapshot() { discard(); }
+
+void snapshot::discard() noexcept {
+  for (const entry* e = first(); e != nullptr; e = after(e)) {
+    if (e->goroutine.labels != nullptr) drop_reference(*e->goroutine.labels);
+  }
+  platform::unmap_memory(memory_, bytes_);
+}
 
 void snapshot::make_room(std::size_t goroutines) {
   const std::size_t page = platform::page_bytes();

@@ -47,7 +47,9 @@ class snapshot {
   const entry* at(std::size_t place) const noexcept {
     return place == used_ ? nullptr : reinterpret_cast<const entry*>(memory_ + place);
   }
+  // Takes over a reference to the goroutine's labels.
   void add(const goroutine_view& g, std::span<const std::uintptr_t> frames) noexcept;
+  void discard() noexcept;
   bool has_room() const noexcept;
 
   std::byte* memory_ = nullptr;

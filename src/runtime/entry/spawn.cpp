@@ -31,14 +31,13 @@ std::unique_ptr<rt::goroutine_extra> extra_of(const go_options* options) {
   return extra;
 }
 
-// So that the goroutine which is started is of the caller's family. Outside for a moment, because
+// So that the goroutine which is started has the caller's heritage. Outside for a moment, because
 // malloc takes locks of libc.
-[[gnu::noinline]] rt::machine* inherit_family(rt::machine* m,
-                                              std::unique_ptr<rt::goroutine_extra>& extra) {
-  const std::uint64_t family = m->g->own_family();
+[[gnu::noinline]] rt::machine* inherit(rt::machine* m,
+                                       std::unique_ptr<rt::goroutine_extra>& extra) {
   rt::leave(m);
   if (extra == nullptr) extra = std::make_unique<rt::goroutine_extra>();
-  extra->family = family;
+  extra->passed_on = rt::heritage_of_caller();
   return rt::enter();
 }
 
@@ -56,14 +55,14 @@ void fill(rt::goroutine* g, const detail::task_type& type, void* callable) noexc
 void detail::spawn(const task_type& type, void* callable, const go_options* options) {
   std::unique_ptr<rt::goroutine_extra> extra = extra_of(options);
   rt::machine* m = rt::enter();
-  if (__builtin_expect(m->g->own_family() != 0, 0)) m = inherit_family(m, extra);
+  if (__builtin_expect(m->g->has_heritage(), 0)) m = inherit(m, extra);
   rt::goroutine* g = rt::take_record(m);
   if (g == nullptr) {
     rt::leave(m);
     throw std::bad_alloc();
   }
   fill(g, type, callable);
-  g->extra.store_relaxed(extra.release());  // before the goroutine can be seen
+  g->extra.store_release(extra.release(), "EX-1");
   g->created_by = m->is_foreign ? 0 : m->g->id;
   g->created_at = __builtin_return_address(0);
   g->id = rt::next_goroutine_id(m);

@@ -13,6 +13,7 @@
 #include "runtime/queue/ready.hpp"
 #include "runtime/run/exit.hpp"
 #include "runtime/run/park.hpp"
+#include "runtime/state/family.hpp"
 #include "runtime/state/hold.hpp"
 #include "runtime/state/machine.hpp"
 #include "runtime/state/processor.hpp"
@@ -125,12 +126,12 @@ struct main_task {
 // With a stack as large as main()'s, because programs keep large arrays there.
 void start_main(const main_task& task) {
   auto extra = std::make_unique<rt::goroutine_extra>();
+  extra->passed_on = rt::heritage_of_caller();
   rt::machine* m = rt::enter();
   rt::goroutine* g = rt::take_record(m);
   if (g != nullptr) {
     extra->stack_bytes = rt::sched.main.stack_bytes;
-    extra->family = m->g->own_family();
-    g->extra.store_relaxed(extra.release());  // before the goroutine can be seen
+    g->extra.store_release(extra.release(), "EX-1");
     ::new (g->task) main_task(task);
     g->run = &run_task<main_task>;
     g->id = rt::main_goroutine_id;

@@ -17,6 +17,7 @@
 #include "runtime/inspect/stack_trace.hpp"
 #include "runtime/run/turn.hpp"
 #include "runtime/state/goroutine.hpp"
+#include "runtime/state/label_set.hpp"
 #include "runtime/state/machine.hpp"
 #include "runtime/state/records.hpp"
 #include "runtime/state/sched_state.hpp"
@@ -111,6 +112,7 @@ detail::atomic<bool> is_dumping;  // relaxed: the caller alone has the last word
 void dump_all(int fd) noexcept {
   if (is_dumping.load_relaxed()) return;  // an error on the way
   is_dumping.store_relaxed(true);
+  keep_all_labels();
   wait_for_snapshot();
   halt();
   machine* m = this_machine();

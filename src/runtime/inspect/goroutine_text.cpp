@@ -8,6 +8,7 @@
 #include "platform/symbols.hpp"
 #include "runtime/inspect/deep_stack.hpp"
 #include "runtime/inspect/stack_trace.hpp"
+#include "runtime/state/label_set.hpp"
 #include "runtime/state/machine.hpp"
 #include "runtime/state/sched_state.hpp"
 #include "runtime/state/waited.hpp"
@@ -109,6 +110,7 @@ waited_object object_of(const goroutine& g) noexcept {
 goroutine_view::goroutine_view(const goroutine& g, const machine* thread) noexcept
     : id(peek(g.id)),
       family(g.family()),
+      labels(g.labels()),
       created_by(peek(g.created_by)),
       created_at(reinterpret_cast<std::uintptr_t>(peek(g.created_at))),
       state(state_of(g, thread)),
@@ -150,8 +152,21 @@ void goroutine_printer::print_header(const goroutine_view& g, std::size_t others
   if (g.is_leaked) line.text(" (leaked)");
   if (g.minutes != 0) line.text(", ").dec(std::uint64_t{g.minutes}).text(" minutes");
   if (g.is_locked) line.text(", locked to thread");
-  line.text("]:\n").flush(fd_);
+  line.text("]");
+  if (g.labels != nullptr) print_labels(line, *g.labels);
+  line.text(":\n").flush(fd_);
   if (g.object.address != nullptr) print_object(g.object);
+}
+
+// In pieces, because they may be longer than a line_writer's text.
+void goroutine_printer::print_labels(base::line_writer& line,
+                                     const label_set& labels) const noexcept {
+  const char* before = " {";
+  for (const debug::label& l : labels.all) {
+    line.text(std::exchange(before, ", ")).shown(l.key).text(": \"").shown(l.value).text("\"");
+    line.flush(fd_);
+  }
+  line.text("}");
 }
 
 void goroutine_printer::print_object(const waited_object& object) const noexcept {

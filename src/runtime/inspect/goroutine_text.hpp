@@ -43,8 +43,9 @@ struct goroutine_view {
   std::string_view name() const noexcept { return {name_bytes, name_size}; }
 
   std::uint64_t id = 0;
-  std::uint64_t family = 0;      // see state/family.hpp
-  std::uint64_t created_by = 0;  // a goroutine's id, or 0
+  std::uint64_t family = 0;           // see state/family.hpp
+  const label_set* labels = nullptr;  // no reference
+  std::uint64_t created_by = 0;       // a goroutine's id, or 0
   std::uintptr_t created_at = 0;
   std::string_view state;     // text that is never freed
   std::uint32_t minutes = 0;  // how long it has waited
@@ -95,6 +96,7 @@ class goroutine_printer {
   int fd() const noexcept { return fd_; }
 
  private:
+  void print_labels(base::line_writer& line, const label_set& labels) const noexcept;
   void print_object(const waited_object& object) const noexcept;
   static void visit_frame(void* arg, const platform::frame_name& name);
   static void visit_creator(void* arg, const platform::frame_name& name);

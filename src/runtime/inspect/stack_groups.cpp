@@ -2,6 +2,7 @@
 #include "runtime/inspect/stack_groups.hpp"
 
 #include "platform/os.hpp"
+#include "runtime/state/label_set.hpp"
 
 #include <algorithm>
 #include <tuple>
@@ -45,7 +46,8 @@ stack_groups::~stack_groups() {
 
 bool stack_groups::group::is_of(const goroutine_view& g,
                                 std::span<const std::uintptr_t> of) const noexcept {
-  return std::ranges::equal(stack(), of) && key_of(first) == key_of(g);
+  return std::ranges::equal(stack(), of) && key_of(first) == key_of(g) &&
+         are_equal(first.labels, g.labels);
 }
 
 stack_groups::group* stack_groups::find(const goroutine_view& g,

@@ -1,6 +1,6 @@
-// Families of goroutines. A goroutine or foreign thread passes its family on to each goroutine that
-// it starts, so that a test finds the goroutines which descend from it: debug/no_leaks.cpp. Most
-// goroutines are of none.
+// What goroutines inherit: a family and labels. A goroutine or foreign thread passes them on to
+// each goroutine that it starts. By a family a test finds the goroutines which descend from it:
+// debug/no_leaks.cpp. Labels are the program's own: debug/labels.cpp. Most goroutines have neither.
 #pragma once
 
 #include <sley/detail/atomic.hpp>
@@ -12,10 +12,10 @@
 
 namespace sley::rt {
 
-// The caller's, 0 if it is of none. On any thread, outside.
-inline std::uint64_t family_of_caller() noexcept {
+// The caller's, if it has any. On any thread, outside.
+inline heritage heritage_of_caller() noexcept {
   const machine* m = this_machine();
-  return m == nullptr ? 0 : m->g->own_family();
+  return m == nullptr || !m->g->has_heritage() ? heritage{} : m->g->extra.load_relaxed()->passed_on;
 }
 
 // How many goroutines and threads have come to a family so far. A snapshot looks at each goroutine
@@ -33,28 +33,34 @@ inline void count_join() noexcept { family_joins.add_acq_rel(1, "FM-1"); }
 
 inline std::uint64_t joins_of_families() noexcept { return family_joins.load_acquire("FM-1"); }
 
-// The caller is of that family from now on. It has used the library before, if it is a thread. May
-// throw std::bad_alloc. Outside.
-inline void set_family_of_caller(std::uint64_t family) {
-  change_extra(this_machine()->g, [family](goroutine_extra& extra) { extra.family = family; });
-  count_join();
+// The caller has that heritage from now on. It has used the library before, if it is a thread. May
+// throw std::bad_alloc if the caller had none. Outside.
+inline void set_heritage_of_caller(const heritage& other) {
+  goroutine* g = this_machine()->g;
+  const bool joins = other.family != g->own_family();
+  change_extra(g, [&other](goroutine_extra& extra) { extra.passed_on = other; });
+  if (joins) count_join();
 }
 
-// Goroutines that are started while it lives serve the whole program, and are of no family.
-// Outside.
-class outside_of_families {
+// The same of its family alone.
+inline void set_family_of_caller(std::uint64_t family) {
+  set_heritage_of_caller({.family = family, .labels = heritage_of_caller().labels});
+}
+
+// Goroutines that are started while it lives serve the whole program, and inherit nothing. Outside.
+class without_heritage {
  public:
-  outside_of_families() : family_(family_of_caller()) {
-    if (family_ != 0) set_family_of_caller(0);
+  without_heritage() : heritage_(heritage_of_caller()) {
+    if (heritage_.is_any()) set_heritage_of_caller({});
   }
-  ~outside_of_families() {
-    if (family_ != 0) set_family_of_caller(family_);  // the caller has an extra
+  ~without_heritage() {
+    if (heritage_.is_any()) set_heritage_of_caller(heritage_);  // the caller has an extra
   }
-  outside_of_families(const outside_of_families&) = delete;
-  outside_of_families& operator=(const outside_of_families&) = delete;
+  without_heritage(const without_heritage&) = delete;
+  without_heritage& operator=(const without_heritage&) = delete;
 
  private:
-  const std::uint64_t family_;
+  const heritage heritage_;
 };
 
 }  // namespace sley::rt

@@ -16,6 +16,7 @@
 #include "platform/context.hpp"
 #include "platform/cpu.hpp"
 #include "platform/sanitizer.hpp"
+#include "runtime/state/label_ref.hpp"
 #include "runtime/state/wait_reason.hpp"
 
 #include <unwind.h>
@@ -32,6 +33,14 @@ struct local_values;
 
 inline constexpr std::uint64_t main_goroutine_id = 1;
 
+// What a goroutine, or a foreign thread, passes on to the goroutines that it starts.
+struct heritage {
+  bool is_any() const noexcept { return family != 0 || labels.get() != nullptr; }
+
+  std::uint64_t family = 0;  // see state/family.hpp; 0: none
+  label_ref labels;
+};
+
 // Properties that few goroutines have.
 struct goroutine_extra {
   std::string_view name() const noexcept { return {name_bytes, name_size}; }
@@ -44,7 +53,7 @@ struct goroutine_extra {
   char name_bytes[max_name] = {};
   std::uint8_t name_size = 0;
   std::size_t stack_bytes = 0;  // 0: the default
-  std::uint64_t family = 0;     // see state/family.hpp; 0: none
+  heritage passed_on;
   local_values* locals = nullptr;
   void (*destroy_locals)(local_values*) noexcept = nullptr;
   bool exit_arrived = false;        // exit(): the stack has been unwound
@@ -77,8 +86,8 @@ struct alignas(platform::cache_line_bytes) goroutine {
 
   std::uint64_t id = 0;          // [owner]
   void (*run)(void*) = nullptr;  // [owner] the task's code; its bytes are below
-  // Null if it has neither name nor stack size nor values of its own. [owner, snapshots read it:
-  // EX-1]
+  // Null if it has neither name nor stack size nor heritage nor values of its own. [owner,
+  // snapshots read it: EX-1]
   detail::atomic<goroutine_extra*> extra;
   machine* bound_to = nullptr;  // [owner] with needs_machine, or foreign: whose it is
   alignas(std::max_align_t) std::byte task[detail::task_bytes];  // [owner]
@@ -95,10 +104,13 @@ struct alignas(platform::cache_line_bytes) goroutine {
     const goroutine_extra* e = extra.load_relaxed();
     return e == nullptr ? 0 : e->stack_bytes;
   }
-  // What it passes on to the goroutines that it starts, see state/family.hpp.
+  bool has_heritage() const noexcept {
+    const goroutine_extra* e = extra.load_relaxed();
+    return e != nullptr && e->passed_on.is_any();
+  }
   std::uint64_t own_family() const noexcept {
     const goroutine_extra* e = extra.load_relaxed();
-    return e == nullptr ? 0 : e->family;
+    return e == nullptr ? 0 : e->passed_on.family;
   }
   std::string_view name() const noexcept {
     const goroutine_extra* e = extra.load_acquire("EX-1");
@@ -106,7 +118,12 @@ struct alignas(platform::cache_line_bytes) goroutine {
   }
   std::uint64_t family() const noexcept {
     const goroutine_extra* e = extra.load_acquire("EX-1");
-    return e == nullptr ? 0 : e->family;
+    return e == nullptr ? 0 : e->passed_on.family;
+  }
+  // Null if it has none.
+  const label_set* labels() const noexcept {
+    const goroutine_extra* e = extra.load_acquire("EX-1");
+    return e == nullptr ? nullptr : e->passed_on.labels.get();
   }
 };
 

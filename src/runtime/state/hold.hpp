@@ -5,6 +5,7 @@
 //
 //   operation                            allowed callers
 //   hold_batch, held_extra               sysmon
+//   labels_while_held                    sysmon, while it holds the goroutine
 //   wait_while_held                      the machine that will run the goroutine, or its own thread
 //   extra_of, hide_extra, change_extra   the goroutine's own thread, outside
 //
@@ -28,11 +29,11 @@
 //           The other one is null, or a copy.
 //           Bad: S reads the extra at 2, and G reads no flag at 5.
 //           So:  a light barrier between 4 and 5, a heavy one between 1 and 2: either 2 reads
-//                the other one, or 5 sees 1. The record must not get another life between 1 and 3,
-//                because that would wipe the flag out: the world is stopped. S sees what G has
-//                written to an extra before G showed it: store_release(extra) <->
-//                load_acquire(extra). G sees that S is done: and_acq_rel(needs) <->
-//                load_acquire(needs).
+//                the other one, or 5 sees 1. If the record gets another life between 1 and 2, the
+//                flag is wiped out before the extra of that life is there: so the world is stopped,
+//                or S looks at the flag again after 2. S sees what G has written to an extra before
+//                G showed it: store_release(extra) <-> load_acquire(extra). G sees that S is done:
+//                and_acq_rel(needs) <-> load_acquire(needs).
 //         Test: tests/model/hold_model.cpp.
 #pragma once
 
@@ -129,7 +130,8 @@ class hold_batch {
   std::size_t size_ = 0;
 };
 
-// Keeps the extra of a goroutine that may be running, while the world is stopped.
+// Keeps the extra of a goroutine that may be running. If the world is not stopped, only
+// labels_while_held() may be read there.
 class held_extra {
  public:
   explicit held_extra(goroutine& g) noexcept : g_(g) {
@@ -143,5 +145,12 @@ class held_extra {
  private:
   goroutine& g_;
 };
+
+// The labels of a goroutine that is held. Null if it has none, or has ended meanwhile.
+inline const label_set* labels_while_held(const goroutine& g) noexcept {
+  const goroutine_extra* extra = g.extra.load_acquire("EX-1");
+  const bool is_still_held = (g.needs.load_relaxed() & held) != 0;  // EX-1: after the load above
+  return extra != nullptr && is_still_held ? extra->passed_on.labels.get() : nullptr;
+}
 
 }  // namespace sley::rt

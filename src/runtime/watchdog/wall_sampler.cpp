@@ -64,6 +64,13 @@ bool is_flagged(const goroutine& g) noexcept {
   return (g.needs.load_acquire("TR-1") & ~timed) == held;
 }
 
+// With the labels that the goroutine has now. It may not be held after that.
+std::int64_t with_labels(std::int64_t kind, goroutine& g) noexcept {
+  if (g.extra.load_relaxed() == nullptr) return kind;  // spares the barrier
+  const held_extra kept(g);
+  return wall_kind_with(kind, labels_while_held(g));
+}
+
 bool is_asleep_in_call(const goroutine& g, machine* m) noexcept {
   return g.status.get() == parts::status::running && is_in_call(*m);
 }
@@ -178,7 +185,7 @@ void wall_sampler::look_at_all(std::span<chosen> all) noexcept {
     }
   }
   for (const chosen& c : all) {
-    if (!c.is_done && is_alive(*c.g)) add(kind_of(*c.g, c.status), {});
+    if (!c.is_done && is_alive(*c.g)) add(with_labels(kind_of(*c.g, c.status), *c.g), {});
   }
 }
 
@@ -186,14 +193,15 @@ bool wall_sampler::look_at_held(const chosen& c) noexcept {
   if (c.status != parts::status::waiting) return false;
   stack_trace trace;
   look_at_waiting(c.g, trace);
-  add(kind_of(*c.g, c.status), trace.view());
+  add(wall_kind_with(kind_of(*c.g, c.status), labels_while_held(*c.g)), trace.view());
   return true;
 }
 
 // One that is not held. True: there is no more to do. False: it has changed meanwhile.
 bool wall_sampler::look_at(const chosen& c) noexcept {
   if (machine* m = thread_of(*c.g)) {
-    return is_asleep_in_call(*c.g, m) ? look_at_blocked(c, m) : ask(c, m, kind_of(*c.g, c.status));
+    return is_asleep_in_call(*c.g, m) ? look_at_blocked(c, m)
+                                      : ask(c, m, with_labels(kind_of(*c.g, c.status), *c.g));
   }
   const bool has_begun = (c.g->needs.load_relaxed() & needs_stack) == 0;
   return c.status != parts::status::running && (!has_begun || !may_hold()) && look_at_rest(c);
@@ -225,6 +233,7 @@ bool wall_sampler::look_at_rest(const chosen& c) noexcept {
     trace.size = static_cast<int>(platform::collect_frames(walk, trace.frames));
     trace.drop_innermost(1);  // as look_at_waiting()
   }
+  kind = with_labels(kind, *c.g);
   if (g.status.get_acquire() != c.status || peek(g.id) != c.id) return false;
   add(kind, trace.view());
   return true;
@@ -242,7 +251,7 @@ bool wall_sampler::look_at_blocked(const chosen& c, machine* m) noexcept {
     m->border.open();
     if (!stays) return false;
   }
-  add(wall_in_call, trace.view());
+  add(with_labels(wall_in_call, *c.g), trace.view());
   return true;
 }
 
