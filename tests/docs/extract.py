@@ -45,7 +45,7 @@ def snippets(documents, wanted):
     found = [(path, line, text) for path in documents for line, text in blocks(path) if wanted(text)]
     includes = sorted({name for _, _, text in found for name in INCLUDE.findall(text)})
     includes += ['#include "docs/context.hpp"']
-    for library in ("boost", "curl", "execution", "nats", "postgres", "redis"):
+    for library in ("boost", "curl", "execution", "nats", "opentelemetry", "postgres", "redis"):
         if any(re.search(rf"{library}(::|;)", text) for _, _, text in found):
             includes += [f'#include "docs/{library}_context.hpp"']
     return "\n".join(includes + [as_namespace(*block) for block in found])

@@ -8,7 +8,8 @@ import re
 import sys
 
 # Headers of other libraries.
-OTHER = re.compile(r"sley/(asio|curl|execution|gtest|http|https|nats|postgres|redis|testing|tls)(\.hpp|/)")
+OTHER = re.compile(r"sley/(asio|curl|execution|gtest|http|https|nats|opentelemetry|postgres|redis|testing|tls)"
+                   r"(\.hpp|/)")
 # What the list leaves out: overloaded functions that others find by their arguments, and names of the
 # standard library.
 BESIDE = {"sley::cv_status", "sley::future_status", "sley::make_error_code", "sley::operator co_await",

@@ -21,8 +21,8 @@ STANDARD = [
     "chrono condition_variable coroutine functional future memory mutex optional stop_token string "
     "system_error unordered_map vector",
 ]
-OTHERS = ["asio.hpp", "curl.hpp", "execution.hpp", "gtest.hpp", "http.hpp", "https.hpp", "nats.hpp", "postgres.hpp", "redis.hpp",
-          "testing.hpp", "tls.hpp"]  # of other libraries
+OTHERS = ["asio.hpp", "curl.hpp", "execution.hpp", "gtest.hpp", "http.hpp", "https.hpp", "nats.hpp", "opentelemetry.hpp",
+          "postgres.hpp", "redis.hpp", "testing.hpp", "tls.hpp"]  # of other libraries
 
 
 def cpu_seconds(command):
