@@ -216,12 +216,13 @@ inline void call_after_reports([[maybe_unused]] void (*hook)(const char* report)
 #endif
 }
 
-// The same two for a stack with a strand of its own.
+// The same two for a stack with a strand of its own. A stack that has one already keeps it: its
+// last user has ended before the next one begins.
 [[gnu::always_inline]] inline void create_fiber(fiber_state& s, void* low,
                                                 std::size_t bytes) noexcept {
   create_stack(s, low, bytes);
 #ifdef SLEY_TSAN
-  s.fiber = __tsan_create_fiber(0);
+  if (s.fiber == nullptr) s.fiber = __tsan_create_fiber(0);
   s.current = s.fiber;
 #endif
 }
