@@ -115,7 +115,8 @@ GO_TEST(cpu_profile, has_threads_that_sley_does_not_know) {
   sley::blocking([&] { other.join(); });
   const read_profile p = stopped();
   expect_addresses_of_files(p);
-  EXPECT_TRUE(p.total_in("burns_in_a_thread") >= 15 || !sley_test::has_line_numbers());
+  const std::uint64_t least = sley_test::under_tsan ? 1 : 15;  // TSan loses some signals, see above
+  EXPECT_TRUE(p.total_in("burns_in_a_thread") >= least || !sley_test::has_line_numbers());
 }
 
 // They are more than there are processors, so they are stopped in the middle and go on elsewhere.

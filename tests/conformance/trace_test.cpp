@@ -1,6 +1,7 @@
 // Aim: the tracer writes exactly the events that happened: every goroutine's runs, one at a time on
 // each processor, with the reason of their ends. Method: programs whose runs are known; the file is
 // read back line by line.
+#include "support/burn.hpp"
 #include "support/chrome_trace.hpp"
 #include "support/harness.hpp"
 #include "support/text.hpp"
@@ -263,12 +264,19 @@ GO_TEST(tracer, the_program_notes_regions_tasks_and_logs) {
   EXPECT_EQ(logs[2].name, "");
 }
 
+// CPU time, because on a busy machine a thread gets too little of it for a slice to end.
 GO_TEST(tracer, goroutines_that_compute_and_block_are_seen_to_lose_their_processor) {
   const trace_path file;
   const int procs = sley::runtime::max_procs();
   trace::start(file.path());
   sley::wait_group all;
-  for (int i = 0; i < 2 * procs; ++i) all.go([] { compute_for(50ms); });
+  for (int i = 0; i < 2 * procs; ++i) {
+    all.go([] {
+      const auto begin = sley_test::cpu_time(CLOCK_THREAD_CPUTIME_ID);
+      while (sley_test::cpu_time(CLOCK_THREAD_CPUTIME_ID) - begin < 100ms) {
+      }
+    });
+  }
   all.go([] { std::this_thread::sleep_for(60ms); });
   all.wait();
   trace::stop();
