@@ -52,15 +52,6 @@ constexpr auto interval = 10ms;
   not_a_tail_call();
 }
 
-std::uint64_t total_of(const read_profile& p, const std::string& name) {
-  std::uint64_t sum = 0;
-  for (const profile_sample& s : p.samples) {
-    const auto label = s.labels.find("name");
-    if (label != s.labels.end() && label->second == name) sum += s.values[0];
-  }
-  return sum;
-}
-
 void expect_within_a_tenth(std::uint64_t samples, std::chrono::nanoseconds used) {
   const double expected = static_cast<double>(used / 1us) / static_cast<double>(interval / 1us);
   EXPECT_NEAR(static_cast<double>(samples), expected, expected / 10);
@@ -98,7 +89,7 @@ GO_TEST(cpu_profile, has_the_shares_of_a_program_that_is_known) {
   expect_addresses_of_files(p);
   // The thread sanitizer keeps signals back until the thread makes a call, and loses some.
   if (sley_test::under_tsan) return;
-  expect_within_a_tenth(total_of(p, "known"), all);
+  expect_within_a_tenth(p.total_with("name", "known"), all);
   if (!sley_test::has_line_numbers()) return;
   expect_within_a_tenth(p.total_in("burns_seven_parts"), seven);
   expect_within_a_tenth(p.total_in("burns_three_parts"), three);
@@ -140,7 +131,7 @@ GO_TEST(cpu_profile, has_goroutines_that_are_preempted) {
     expect_addresses_of_files(p);
     for (int i = 0; i < burners; ++i) {
       const std::string name = "burner " + std::to_string(i);
-      if (total_of(p, name) > 0) seen.insert(name);
+      if (p.total_with("name", name) > 0) seen.insert(name);
     }
     return seen.size() == burners;
   }));

@@ -182,17 +182,6 @@ GO_TEST(labels, json_has_them) {
             std::string::npos);
 }
 
-// How many samples of a profile have this label.
-std::uint64_t count_of(const sley_test::read_profile& p, const std::string& key,
-                       const std::string& value) {
-  std::uint64_t count = 0;
-  for (const auto& s : p.samples) {
-    const auto found = s.labels.find(key);
-    if (found != s.labels.end() && found->second == value) count += s.values[0];
-  }
-  return count;
-}
-
 GO_TEST(labels, the_goroutine_profile_has_them) {
   chan<void> end(0);
   sley::wait_group all;
@@ -201,8 +190,8 @@ GO_TEST(labels, the_goroutine_profile_has_them) {
     all.go([&] { end.receive(); });
   }
   const auto p = sley_test::parse_profile(sley::debug::profile(profile_kind::goroutine));
-  EXPECT_EQ(count_of(p, "tenant", "a"), 3u);
-  EXPECT_EQ(count_of(p, "tenant", "b"), 7u);
+  EXPECT_EQ(p.total_with("tenant", "a"), 3u);
+  EXPECT_EQ(p.total_with("tenant", "b"), 7u);
   EXPECT_NE(sley::debug::profile_text(profile_kind::goroutine).find("{\"tenant\":\"a\", "),
             std::string::npos);
   end.close();
@@ -218,8 +207,8 @@ GO_TEST(labels, the_cpu_profile_has_them) {
   burn_as("a", 300ms);
   burn_as("b", 100ms);
   const auto p = sley_test::parse_profile(sley::debug::cpu_profile::stop());
-  EXPECT_NEAR(static_cast<double>(count_of(p, "tenant", "a")), 30, 5);
-  EXPECT_NEAR(static_cast<double>(count_of(p, "tenant", "b")), 10, 5);
+  EXPECT_NEAR(static_cast<double>(p.total_with("tenant", "a")), 30, 5);
+  EXPECT_NEAR(static_cast<double>(p.total_with("tenant", "b")), 10, 5);
 }
 
 GO_TEST(labels, the_wall_clock_profile_has_them) {
@@ -245,8 +234,8 @@ GO_TEST(labels, the_wall_clock_profile_has_them) {
   bool has_all = false;
   EXPECT_TRUE(eventually([&] {
     const auto p = sley_test::parse_profile(sley::debug::delta_profile(profile_kind::wall, 100ms));
-    has_all = count_of(p, "tenant", "waits") != 0 && count_of(p, "tenant", "computes") != 0 &&
-              count_of(p, "tenant", "sleeps") != 0;
+    has_all = p.total_with("tenant", "waits") != 0 && p.total_with("tenant", "computes") != 0 &&
+              p.total_with("tenant", "sleeps") != 0;
     return has_all;
   }));
   is_over = true;

@@ -78,6 +78,15 @@ std::uint64_t read_profile::total_in(std::string_view function, std::size_t valu
   return sum;
 }
 
+std::uint64_t read_profile::total_with(const std::string& key, const std::string& label) const {
+  std::uint64_t sum = 0;
+  for (const profile_sample& s : samples) {
+    const auto found = s.labels.find(key);
+    if (found != s.labels.end() && found->second == label) sum += s.values.at(0);
+  }
+  return sum;
+}
+
 read_profile parse_profile(const std::string& bytes) {
   parser p(bytes);
   read_profile result;

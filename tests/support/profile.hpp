@@ -38,6 +38,8 @@ struct read_profile {
 
   // The sum of the samples' values, of the given place, in a function.
   std::uint64_t total_in(std::string_view function, std::size_t value = 0) const;
+  // The sum of the first values of samples with this label.
+  std::uint64_t total_with(const std::string& key, const std::string& label) const;
 };
 
 // Fails the test for bytes that are none, and for references to what is not there.
