@@ -1,5 +1,6 @@
 // Hostile arguments of <sley/http.hpp> and <sley/debug.hpp>. See hostile/hostile.hpp.
 #include "hostile/hostile.hpp"
+#include "support/temporary_folder.hpp"
 #include "support/web.hpp"
 
 #include <sley/debug.hpp>
@@ -8,14 +9,12 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
 #include <functional>
 #include <memory>
 #include <utility>
 
 #include <fcntl.h>
 #include <sys/uio.h>
-#include <unistd.h>
 
 #define SLEY_HOSTILE_HEADER hostile_http
 
@@ -563,18 +562,10 @@ CALLS(function_name, "debug::function_name(uintptr_t address)") {
 // Calls write(path) with a hostile path, or one that a test may make.
 template <class F>
 void write_trace_at(sley_hostile::arguments& x, const F& write) {
-  char name[] = "/tmp/sley_hostile_XXXXXX";
-  const int fd = ::mkstemp(name);
-  ::close(fd);
-  try {
-    const std::string path = x.string(name);
-    // Not all texts are of files that a test may make.
-    if (path.find('/') != std::string::npos || path.empty() || path.size() > 255) write(path);
-  } catch (...) {
-    std::remove(name);
-    throw;
-  }
-  std::remove(name);
+  const sley_test::temporary_folder folder;
+  const std::string path = x.string((folder / "trace").string());
+  // Not all texts are of files that a test may make.
+  if (path.find('/') != std::string::npos || path.empty() || path.size() > 255) write(path);
 }
 CALLS(trace, "debug::trace::start(string path, format kind)") {
   const auto kind = x.enumerator(sley::debug::trace::format::perfetto);
