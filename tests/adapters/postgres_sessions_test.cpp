@@ -197,8 +197,7 @@ GO_TEST(postgres, the_end_of_the_server_ends_every_wait_and_a_pool_recovers) {
   SKIP_WITHOUT_POSTGRES();
   constexpr int connections = 50;
   connect_to_postgres();  // what libpq opens once is open now
-  const int descriptors =
-      sley_test::open_descriptors();  // or one more: the runtime looks into /proc
+  const int descriptors = sley_test::open_descriptors();
   {
     postgres::connect_options options = postgres_options();
     options.check_after = 100s;

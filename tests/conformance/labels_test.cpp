@@ -207,6 +207,10 @@ GO_TEST(labels, the_cpu_profile_has_them) {
   burn_as("a", 300ms);
   burn_as("b", 100ms);
   const auto p = sley_test::parse_profile(sley::debug::cpu_profile::stop());
+  if (sley_test::under_tsan) {  // it loses some signals, see cpu_profile_test.cpp
+    EXPECT_GT(p.total_with("tenant", "a"), 0u);
+    return;
+  }
   EXPECT_NEAR(static_cast<double>(p.total_with("tenant", "a")), 30, 5);
   EXPECT_NEAR(static_cast<double>(p.total_with("tenant", "b")), 10, 5);
 }

@@ -188,7 +188,6 @@ void expect_survives_each_failure(void (*scenario)()) {
   }
   EXPECT_GT(k, 1) << "it allocates nothing";
   EXPECT_LT(k, far_too_many);
-  // The runtime looks into /proc now and then, perhaps also when they were counted first.
   EXPECT_TRUE(eventually([&] { return open_descriptors() <= descriptors; }));
 }
 

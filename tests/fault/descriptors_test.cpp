@@ -120,7 +120,7 @@ GO_TEST(descriptors, that_run_out_are_an_error_wherever_it_is_and_none_is_lost) 
   std::error_code error;
   const int all = make_all(error);
   ASSERT_FALSE(error) << error.message();
-  const auto before = open_descriptors();  // or one more: the runtime looks into /proc now and then
+  const auto before = open_descriptors();
   int most_made = -1;
   for (int left = 0; most_made < all; ++left) {
     ASSERT_LT(left, 60);

@@ -1,6 +1,7 @@
 #include "hostile/hostile.hpp"
 
-#include <dirent.h>
+#include "support/memory.hpp"
+
 #include <fcntl.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -60,14 +61,6 @@ const std::vector<std::string>& extreme_texts() {
       "a,b;c=\"d",
   };
   return *texts;
-}
-
-std::size_t open_descriptors() {
-  DIR* const directory = ::opendir("/proc/self/fd");
-  std::size_t n = 0;
-  while (::readdir(directory) != nullptr) ++n;
-  ::closedir(directory);
-  return n;
 }
 
 // Empty if the message is clear.
@@ -243,7 +236,7 @@ void close_all(const std::vector<int>& descriptors) {
 void call_with_extremes(const char* functions, void (*body)(arguments&)) {
   sley::run([&] {
     arguments x;
-    std::size_t before = 0;
+    int before = 0;
     int rounds = 0, failures = 0;
     do {
       x.requests_ = 0;
@@ -271,10 +264,10 @@ void call_with_extremes(const char* functions, void (*body)(arguments&)) {
         complaint += " leaves goroutines behind";
       }
       // The first rounds open what the runtime keeps.
-      if (++rounds <= 2) before = open_descriptors();
-      if (!sley_test::eventually([&] { return open_descriptors() <= before; }, 5s)) {
+      if (++rounds <= 2) before = sley_test::open_descriptors();
+      if (!sley_test::eventually([&] { return sley_test::open_descriptors() <= before; }, 5s)) {
         complaint += " leaves descriptors open";
-        before = open_descriptors();
+        before = sley_test::open_descriptors();
       }
       if (!complaint.empty() && ++failures <= most_failures) {
         std::string given;

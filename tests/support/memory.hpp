@@ -15,7 +15,8 @@ std::size_t resident_memory();
 // The memory that malloc has given out and not got back, in bytes; 0 where a sanitizer has its own.
 std::size_t allocated_memory();
 
-// The number of this process's open descriptors.
+// The number of this process's open descriptors. The runtime's own is among them while it looks
+// into /proc, now and then: so a later count is compared by <=, and asked for again.
 int open_descriptors();
 
 // As many things of a size as wanted, or as many as fit into half of what is available; says so on
