@@ -1,5 +1,6 @@
 // WebSocket: the handshake, messages, control frames, and peers that break the protocol.
 #include "support/web.hpp"
+#include "support/websocket_client.hpp"
 
 #include <atomic>
 #include <chrono>
@@ -21,13 +22,10 @@ using sley_test::read_exactly;
 using sley_test::read_head;
 using sley_test::running_server;
 using sley_test::status_of;
+using namespace sley_test::websocket_client;
 using namespace std::chrono_literals;
 
 namespace {
-
-constexpr std::string_view upgrade =
-    "Connection: keep-alive, Upgrade\r\nUpgrade: WebSocket\r\nSec-WebSocket-Version: 13\r\n"
-    "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n";
 
 void echo(request& in, response& out) {
   websocket ws = websocket::accept(in, out, {.message_bytes = 100'000});
@@ -38,45 +36,6 @@ void echo(request& in, response& out) {
       ws.write_binary(bytes_of(m->data));
     }
   }
-}
-
-// A client's frame: masked.
-std::string frame(int first_byte, std::string_view payload) {
-  std::string text = {static_cast<char>(first_byte)};
-  if (payload.size() < 126) {
-    text += static_cast<char>(0x80 | payload.size());
-  } else if (payload.size() < 65'536) {
-    text += {static_cast<char>(0xfe), static_cast<char>(payload.size() >> 8),
-             static_cast<char>(payload.size())};
-  } else {
-    text += static_cast<char>(0xff);
-    for (int shift = 56; shift >= 0; shift -= 8) text += static_cast<char>(payload.size() >> shift);
-  }
-  const char mask[] = {1, 2, 3, 4};
-  text.append(mask, 4);
-  for (std::size_t i = 0; i < payload.size(); ++i) {
-    text += static_cast<char>(payload[i] ^ mask[i % 4]);
-  }
-  return text;
-}
-
-constexpr int text_frame = 0x81, binary_frame = 0x82, close_frame = 0x88, ping_frame = 0x89,
-              pong_frame = 0x8a;
-
-struct received {
-  int first_byte;
-  std::string payload;
-};
-
-received receive(const tcp_stream& s) {
-  const std::string head = read_exactly(s, 2);
-  std::size_t size = static_cast<unsigned char>(head[1]);
-  const std::size_t extended = size == 126 ? 2 : size == 127 ? 8 : 0;
-  if (extended > 0) {
-    size = 0;
-    for (const char c : read_exactly(s, extended)) size = size << 8 | static_cast<unsigned char>(c);
-  }
-  return {static_cast<unsigned char>(head[0]), read_exactly(s, size)};
 }
 
 int code_of(const received& r) {

@@ -2,7 +2,7 @@
 //
 //   soak.cpp        the rounds: which workloads, how long, with how many processors, checked how
 //   tallies.cpp     the work done, as figures
-//   watch.cpp       threads, memory and descriptors; the watchdog
+//   watch.cpp       threads, memory, descriptors, leaked goroutines; the watchdog
 //   *_laps.cpp      the workloads, by family
 //
 // A workload is a function that is called lap after lap. A lap draws its parameters from the source
@@ -46,6 +46,7 @@ enum class tally : unsigned char {
   locked_goroutines,
   foreign_threads,
   processor_changes,
+  leak_searches,
   count_of_tallies,
 };
 
@@ -88,6 +89,9 @@ class resources {
   int descriptors_;
   std::vector<sample> samples_;
 };
+
+// At any time: all goroutines of the workloads can go on, and so debug::leaks names none.
+void expect_no_leaks();
 
 // From now on: if nothing is counted for a minute, or for more where other processes take the CPUs,
 // the plan is printed and SIGQUIT raised, which prints all goroutines and ends the process.

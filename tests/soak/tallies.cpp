@@ -31,6 +31,7 @@ constexpr std::array<const char*, size> names = {
     "goroutines locked to threads",
     "foreign threads",
     "changes of the number of processors",
+    "searches for leaked goroutines",
 };
 
 std::array<std::atomic<std::uint64_t>, size> tallies;

@@ -1,7 +1,10 @@
 #include "soak/soak.hpp"
+#include "support/leak_search.hpp"
 #include "support/machine_load.hpp"
 #include "support/memory.hpp"
 #include "support/threads.hpp"
+
+#include <sley/debug.hpp>
 
 #include <algorithm>
 #include <csignal>
@@ -85,6 +88,14 @@ std::string resources::to_string() const {
   return std::to_string(samples_.back().resident_bytes >> 20) + " MiB, " +
          std::to_string(samples_.back().threads) + " threads, " + std::to_string(descriptors_) +
          " descriptors";
+}
+
+void expect_no_leaks() {
+  static const bool may_search = sley_test::may_search_for_leaks();
+  if (!may_search) return;
+  const auto leaked = sley::debug::leaks();
+  EXPECT_TRUE(leaked.empty()) << sley::debug::goroutines_text(leaked);
+  count(tally::leak_searches);
 }
 
 void start_watchdog() { std::thread(watch).detach(); }
