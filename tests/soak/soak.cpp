@@ -5,8 +5,8 @@
 //
 //   soak --minutes M [--seed N] [--round K] [--only NAME]
 //
-// Only the workloads whose names begin with NAME take part. In each round debug::leaks is asked
-// while they run: all of their goroutines end, so none of them is leaked.
+// Only the workloads whose names begin with NAME take part. While they run, debug::leaks
+// is asked once in each round: all of their goroutines end, so none of them is leaked.
 //
 // The same seed gives the same rounds (which of the workloads' steps meet is up to the machine).
 // Ends with a table of the work done, and with status 0 only if all expectations were met.
@@ -252,7 +252,10 @@ class long_run {
     for (const workload& w : workloads_) {
       set_plan(std::string("one lap of ") + w.name);
       random_source random(0);
+      sley::wait_group searching;
+      searching.go(&expect_no_leaks);
       run_lap(w, times_of(w), random);
+      searching.wait();
       if (has_failed()) break;
     }
     expect_nothing_left();
