@@ -3,7 +3,10 @@
 #   sley_own_code()   warnings and frame pointers, for all code of this repository
 #   src/CMakeLists.txt  what only the library needs
 
-set(CMAKE_CXX_STANDARD 20)
+# A newer one may be asked for.
+if(NOT "${CMAKE_CXX_STANDARD}" MATCHES "^2[0-9]$")
+  set(CMAKE_CXX_STANDARD 20)
+endif()
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
 set(CMAKE_CXX_EXTENSIONS OFF)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
