@@ -5,8 +5,8 @@
 //
 //   soak --minutes M [--seed N] [--round K] [--only NAME]
 //
-// Only the workloads whose names begin with NAME take part. While they run, debug::leaks
-// is asked once in each round: all of their goroutines end, so none of them is leaked.
+// Only the workloads whose names begin with NAME take part. debug::leaks is asked beside the first
+// lap of each, and in each round while they run. All of their goroutines end, so it names none.
 //
 // The same seed gives the same rounds (which of the workloads' steps meet is up to the machine).
 // Ends with a table of the work done, and with status 0 only if all expectations were met.
