@@ -324,6 +324,12 @@ class Sizes(TreeCase):
         self.assertEqual(["src/base/a.hpp:2"], self.run_check(tidy.check_columns, {
             "src/base/a.hpp": "→" * 100 + "\n" + "x" * 101 + "\n"}))
 
+    def test_pipes_into_readers_that_end_early(self):
+        self.assertEqual(["dev:2", "dev:3", "tests/a/b.sh:1"], self.run_check(tidy.check_pipes, {
+            "dev": "grep -q a file || grep b | sort\nf | grep -Eq a\nf | head -n 1\n# f | head\n"
+                   "g | sed -n 's/q/p/p'\n",
+            "tests/a/b.sh": "f | sed 1q\n"}))
+
     def test_file_lengths(self):
         self.run_check(tidy.check_file_lengths, {
             "src/base/a.hpp": "\n" * 401, "src/base/b.hpp": "\n" * 601,

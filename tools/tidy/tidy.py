@@ -76,6 +76,15 @@ class Tree:
     def exists(self, path):
         return os.path.exists(os.path.join(self.root, path))
 
+    def scripts(self):
+        """The shell scripts."""
+        names = ["dev", ".ci/run"]
+        for top in CODE_DIRS + ["cmake", "fuzz", "packaging"]:
+            for directory, _, files in os.walk(os.path.join(self.root, top)):
+                names += [os.path.relpath(os.path.join(directory, f), self.root)
+                          for f in sorted(files) if f.endswith(".sh")]
+        return [name for name in names if self.exists(name)]
+
     def documents(self):
         names = ["README.md", "ARCHITECTURE.md"]
         if self.exists("docs"):
@@ -389,6 +398,19 @@ def check_columns(tree):
                 yield Finding(source.path, line, f"{len(text)} columns, at most {MAX_COLUMNS}")
 
 
+# Such a reader ends at what it looked for. The command before it may write more, and dies of SIGPIPE:
+# with pipefail the pipe then fails, now and then.
+ENDS_EARLY = re.compile(r"(?<!\|)\|\s*(grep\b[^|]*\s-\w*[qm]|head\b|sed\s+(-n\s+)?\W?\d*q\b)")
+
+
+def check_pipes(tree):
+    for path in tree.scripts():
+        for line, text in enumerate(tree.read(path).splitlines(), 1):
+            if not text.lstrip().startswith("#") and ENDS_EARLY.search(text):
+                yield Finding(path, line, "a pipe into a reader that ends early: "
+                              "read all (<<<, a file) and then search it")
+
+
 def over(limits, count, source, line, what):
     """Tests, benchmarks and examples are only warned: they are read one piece at a time."""
     soft, hard = limits
@@ -548,6 +570,7 @@ CHECKS = [
     check_prose,
     check_test_names,
     check_columns,
+    check_pipes,
     check_file_lengths,
     check_function_lengths,
     check_document_paths,
