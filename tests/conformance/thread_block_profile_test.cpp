@@ -17,6 +17,7 @@
 #include <sley/debug.hpp>
 
 #include <poll.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -41,6 +42,12 @@ using sley_test::rounds;
 using namespace std::chrono_literals;
 
 namespace {
+
+#ifdef SYS_poll
+constexpr char poll_call[] = "poll";
+#else
+constexpr char poll_call[] = "ppoll";  // newer CPUs have no other
+#endif
 
 constexpr auto held = 5ms;
 constexpr std::uint64_t held_ns = std::chrono::nanoseconds(held).count();
@@ -149,7 +156,7 @@ GO_TEST(thread_block_profile, names_function_and_system_call_and_has_the_times) 
       {"sleeps_in_a_std_mutex", "futex"}, [&] { sleeps_in_a_std_mutex(m); }, [&] { m.unlock(); });
   const byte_pipe pipe;
   expect_one_block(
-      {"sleeps_in_poll", "poll"}, [&] { sleeps_in_poll(pipe); }, [&] { pipe.write('x'); });
+      {"sleeps_in_poll", poll_call}, [&] { sleeps_in_poll(pipe); }, [&] { pipe.write('x'); });
   EXPECT_EQ(pipe.read(), 'x');
   expect_one_block(
       {"sleeps_in_read", "read"}, [&] { sleeps_in_read(pipe); }, [&] { pipe.write('x'); });
