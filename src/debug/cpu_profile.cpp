@@ -176,28 +176,33 @@ class profiler {
   std::thread collector_;
 };
 
-// One at a time. A mutex of ours, because stopping parks.
-sley::mutex switching;
-// Not destroyed at the end of the program, when its thread may still run.
-profiler* running = nullptr;
+struct switched {
+  sley::mutex lock;  // of ours, because stopping parks
+  std::unique_ptr<profiler> running;
+};
+// Never destroyed, because goroutines and the profiler's thread use it until the process is gone.
+switched& the_profile() {
+  static auto* const profile = new switched;
+  return *profile;
+}
 
 }  // namespace
 
 void start() {
-  const std::lock_guard lock(switching);
-  if (running != nullptr) {
+  const std::lock_guard lock(the_profile().lock);
+  if (the_profile().running != nullptr) {
     throw std::logic_error("sley::debug::cpu_profile::start: a profile is on already");
   }
   if (!platform::take_cpu_timer_signal(&sampled_thread::take)) {
     throw std::system_error(EBUSY, std::system_category(),
                             "sley::debug::cpu_profile::start: the program handles SIGPROF");
   }
-  running = new profiler;
+  the_profile().running = std::make_unique<profiler>();
 }
 
 std::string stop() {
-  const std::lock_guard lock(switching);
-  const std::unique_ptr<profiler> ended(std::exchange(running, nullptr));
+  const std::lock_guard lock(the_profile().lock);
+  const auto ended = std::exchange(the_profile().running, nullptr);
   return ended == nullptr ? std::string() : ended->stop();
 }
 

@@ -31,7 +31,7 @@ constexpr auto between_looks = std::chrono::milliseconds(2);
 constexpr std::size_t usual_ring_bytes = 4 << 20;
 
 // The rings, and how many use them: a trace that is written, and a flight recorder. With
-// `switching` held.
+// the_trace().lock held.
 class tracing {
  public:
   explicit tracing(std::size_t bytes_per_processor) : rings_(bytes_per_processor) {}
@@ -56,7 +56,8 @@ class tracing {
 
 // The one that is on, or a new one.
 std::shared_ptr<tracing> get_tracing(std::size_t bytes_per_processor) {
-  static std::weak_ptr<tracing> last;
+  // Never destroyed, because goroutines use it until the process is gone.
+  static auto& last = *new std::weak_ptr<tracing>;
   std::shared_ptr<tracing> found = last.lock();
   if (found == nullptr) last = found = std::make_shared<tracing>(bytes_per_processor);
   return found;
@@ -144,18 +145,22 @@ class tracer {
   std::thread writer_;
 };
 
-// One at a time. A mutex of ours, because switching parks.
-sley::mutex switching;
+struct switched {
+  sley::mutex lock;  // of ours, because switching parks
+  std::unique_ptr<tracer> running;
+};
+// Never destroyed, because goroutines use it until the process is gone.
+switched& the_trace() {
+  static auto* const trace = new switched;
+  return *trace;
+}
 
 // At the end of the program a trace that is on is completed, and a stop() that is under way is
 // waited for. The child of a fork has no threads for either.
 struct trace_of_program {
   ~trace_of_program() {
     if (!was_started.load_relaxed()) return;
-    if (rt::sched.has_forked.load_relaxed()) {
-      static_cast<void>(running.release());
-      return;
-    }
+    if (rt::sched.has_forked.load_relaxed()) return;
     try {
       stop();
     } catch (const std::exception& e) {
@@ -165,25 +170,24 @@ struct trace_of_program {
     }
   }
 
-  std::unique_ptr<tracer> running;
   sley::detail::atomic<bool> was_started;  // relaxed: the end of the program comes after
 };
-trace_of_program current;
+trace_of_program completed_at_end;
 
 }  // namespace
 
 void start(const std::string& path, format kind) {
-  const std::lock_guard lock(switching);
-  if (current.running != nullptr) {
+  const std::lock_guard lock(the_trace().lock);
+  if (the_trace().running != nullptr) {
     throw std::logic_error("sley::debug::trace::start: a trace is on already");
   }
-  current.running = std::make_unique<tracer>(path, kind);
-  current.was_started.store_relaxed(true);
+  the_trace().running = std::make_unique<tracer>(path, kind);
+  completed_at_end.was_started.store_relaxed(true);
 }
 
 void stop() {
-  const std::lock_guard lock(switching);
-  if (const auto ended = std::exchange(current.running, nullptr)) ended->stop();
+  const std::lock_guard lock(the_trace().lock);
+  if (const auto ended = std::exchange(the_trace().running, nullptr)) ended->stop();
 }
 
 struct flight_recorder::state : rt::death_record {
@@ -218,12 +222,12 @@ struct flight_recorder::state : rt::death_record {
 
 namespace {
 
-bool is_recorder_on = false;  // with `switching` held
+bool is_recorder_on = false;  // with the_trace().lock held
 
 }  // namespace
 
 flight_recorder::flight_recorder(const flight_recorder_options& options) {
-  const std::lock_guard lock(switching);
+  const std::lock_guard lock(the_trace().lock);
   if (is_recorder_on) {
     throw std::logic_error("sley::debug::trace::flight_recorder: another one is on");
   }
@@ -234,7 +238,7 @@ flight_recorder::flight_recorder(const flight_recorder_options& options) {
 }
 
 flight_recorder::~flight_recorder() {
-  const std::lock_guard lock(switching);
+  const std::lock_guard lock(the_trace().lock);
   rt::set_death_record(nullptr);
   state_->used->end_use();
   state_ = nullptr;

@@ -23,10 +23,10 @@ SLEY_API void not_begun() { asm volatile(""); }
 
 namespace {
 
-sley::mutex switching;
-
 void add_user(int count) {
-  const std::lock_guard lock(switching);
+  // Never destroyed, because goroutines use it until the process is gone.
+  static auto* const switching = new sley::mutex;
+  const std::lock_guard lock(*switching);
   rt::wall_profile.set_rate(rt::wall_profile.rate() + count);
 }
 

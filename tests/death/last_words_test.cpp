@@ -287,6 +287,40 @@ CHILD_MAIN(ends_while_a_trace_is_stopped) {
   });
 }
 
+// They hold their locks, and have what these guard, while the program's objects are destroyed.
+CHILD_MAIN(ends_while_traces_and_profiles_are_switched) {
+  static std::atomic<int> rounds{0};
+  return run([] {
+    const auto repeat = [](auto switch_on_and_off) {
+      sley::go([=] {
+        for (;; this_goroutine::yield()) {
+          switch_on_and_off();
+          ++rounds;
+        }
+      });
+    };
+    repeat([] {
+      sley::debug::trace::start("/dev/null");
+      sley::debug::trace::stop();
+    });
+    repeat([] {
+      sley::debug::cpu_profile::start();
+      sley::debug::cpu_profile::stop();
+    });
+    repeat([] { sley::debug::delta_profile(sley::debug::profile_kind::wall, 1us); });
+    while (rounds < 10) this_goroutine::yield();
+    return 0;
+  });
+}
+
+TEST(last_words, are_said_while_traces_and_profiles_are_switched) {
+  for (int i = 0; i < 20; ++i) {
+    const auto child = run_child("ends_while_traces_and_profiles_are_switched");
+    EXPECT_EQ(child.status, 0) << child;
+    EXPECT_EQ(child.err, "");
+  }
+}
+
 TEST(last_words, of_a_trace_are_written) {
   const std::string path = "/tmp/sley_last_words." + std::to_string(::getpid()) + ".json";
   for (const char* name : {"ends_with_a_trace_on", "ends_while_a_trace_is_stopped"}) {
