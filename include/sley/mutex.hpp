@@ -5,6 +5,7 @@
 #include <sley/detail/config.hpp>
 #include <sley/detail/deadline.hpp>
 #include <sley/detail/lock_owner.hpp>
+#include <sley/detail/lock_report.hpp>
 #include <sley/detail/refused.hpp>
 #include <sley/detail/wait_list.hpp>
 
@@ -41,22 +42,18 @@ class SLEY_API mutex {
 
   // Parks until it is free, and takes it.
   void lock() {
+    detail::lock_report::attempt reported(report_, detail::lock_kind::exclusive, true);
     std::uint32_t free = 0;
     if (!is_crowded_.load_relaxed() && state_.cas_acquire(free, locked, "MX-1")) {
+      reported.ends(true);
       return owner_.enter();
     }
-    if (!try_lock()) lock_slow(detail::no_deadline);
+    reported.ends(take_if_free() || lock_slow(detail::no_deadline));
   }
   // Never parks. False if it is locked; never for another reason.
   bool try_lock() noexcept {
-    std::uint32_t seen = state_.load_relaxed();  // the cas decides
-    while ((seen & locked) == 0) {               // ends: each failure means that it has changed
-      if (state_.cas_acquire(seen, seen | locked, "MX-1")) {
-        owner_.enter();
-        return true;
-      }
-    }
-    return false;
+    detail::lock_report::attempt reported(report_, detail::lock_kind::exclusive, false);
+    return reported.ends(take_if_free());
   }
   // As lock(), given up when the context ends: it is not locked then, and the error is ctx.error().
   // The first form throws std::system_error, both std::bad_alloc. std::adopt_lock makes a guard of
@@ -66,19 +63,22 @@ class SLEY_API mutex {
   // False if it could not be had until then. Throws std::bad_alloc.
   template <class Rep, class Period>
   bool try_lock_for(const std::chrono::duration<Rep, Period>& d) {
-    return try_lock() || lock_slow(detail::deadline_in(d));
+    detail::lock_report::attempt reported(report_, detail::lock_kind::exclusive, false);
+    return reported.ends(take_if_free() || lock_slow(detail::deadline_in(d)));
   }
   template <class Clock, class Duration>
   bool try_lock_until(const std::chrono::time_point<Clock, Duration>& t) {
-    return try_lock() || detail::wait_until_time(t, [this](std::int64_t deadline_ns) {
-             return lock_slow(deadline_ns);
-           });
+    detail::lock_report::attempt reported(report_, detail::lock_kind::exclusive, false);
+    return reported.ends(take_if_free() ||
+                         detail::wait_until_time(t, [this](std::int64_t deadline_ns) {
+                           return lock_slow(deadline_ns);
+                         }));
   }
   // Never parks. Unlocking an unlocked mutex is a fatal error, as in Go.
   void unlock() noexcept {
     owner_.leave("sley: a mutex is unlocked by a goroutine or thread that has not locked it");
-    std::uint32_t held = locked;
-    if (is_crowded_.load_relaxed() || !state_.cas_release(held, 0, "MX-1")) unlock_slow();
+    report_.gives_back(detail::lock_kind::exclusive);
+    let_go();
   }
 
  private:
@@ -89,6 +89,21 @@ class SLEY_API mutex {
 
   struct attempt;
   enum class outcome;
+
+  bool take_if_free() noexcept {
+    std::uint32_t seen = state_.load_relaxed();  // the cas decides
+    while ((seen & locked) == 0) {               // ends: each failure means that it has changed
+      if (state_.cas_acquire(seen, seen | locked, "MX-1")) {
+        owner_.enter();
+        return true;
+      }
+    }
+    return false;
+  }
+  void let_go() noexcept {
+    std::uint32_t held = locked;
+    if (is_crowded_.load_relaxed() || !state_.cas_release(held, 0, "MX-1")) unlock_slow();
+  }
 
   // False: the limit was reached.
   bool lock_slow(detail::wait_limit limit);
@@ -116,6 +131,7 @@ class SLEY_API mutex {
   // as a cas that succeeds. A look at state_ itself would have to wait for the cas before.
   detail::atomic<bool> is_crowded_;
   detail::wait_list waiters_;
+  [[no_unique_address]] detail::lock_report report_;
 };
 
 // The standard's other name for it.

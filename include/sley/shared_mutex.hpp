@@ -5,6 +5,7 @@
 #include <sley/detail/config.hpp>
 #include <sley/detail/deadline.hpp>
 #include <sley/detail/lock_owner.hpp>
+#include <sley/detail/lock_report.hpp>
 #include <sley/detail/semaphore_core.hpp>
 #include <sley/detail/wait_list.hpp>
 
@@ -61,7 +62,8 @@ class SLEY_API shared_mutex {
 
   void lock_shared() {
     if constexpr (detail::checks_lock_owners) check_not_held();
-    if (!try_lock_shared()) lock_shared_slow(detail::no_deadline);
+    detail::lock_report::attempt reported(report_, detail::lock_kind::shared, true);
+    reported.ends(share_if_free() || lock_shared_slow(detail::no_deadline));
   }
   void lock_shared(const context& ctx);  // as lock()
   void lock_shared(const context& ctx, std::error_code& error);
@@ -70,13 +72,16 @@ class SLEY_API shared_mutex {
   // Park at most for d, or until t. std::bad_alloc without memory for a timer.
   template <class Rep, class Period>
   bool try_lock_shared_for(const std::chrono::duration<Rep, Period>& d) {
-    return try_lock_shared() || lock_shared_slow(detail::deadline_in(d));
+    detail::lock_report::attempt reported(report_, detail::lock_kind::shared, false);
+    return reported.ends(share_if_free() || lock_shared_slow(detail::deadline_in(d)));
   }
   template <class Clock, class Duration>
   bool try_lock_shared_until(const std::chrono::time_point<Clock, Duration>& t) {
-    return try_lock_shared() || detail::wait_until_time(t, [this](std::int64_t deadline_ns) {
-             return lock_shared_slow(deadline_ns);
-           });
+    detail::lock_report::attempt reported(report_, detail::lock_kind::shared, false);
+    return reported.ends(share_if_free() ||
+                         detail::wait_until_time(t, [this](std::int64_t deadline_ns) {
+                           return lock_shared_slow(deadline_ns);
+                         }));
   }
   // Never parks.
   void unlock_shared() noexcept;
@@ -93,6 +98,7 @@ class SLEY_API shared_mutex {
   void check_not_held() const noexcept;
 
   std::uintptr_t mark() const noexcept { return reinterpret_cast<std::uintptr_t>(this); }
+  bool share_if_free() noexcept;
   bool enter_slot() noexcept;
   bool leave_slot() noexcept;
   bool count_in() noexcept;
@@ -101,6 +107,8 @@ class SLEY_API shared_mutex {
   bool lock_shared_slow(detail::wait_limit limit);
   bool count_in_or_mark() noexcept;
 
+  bool take_if_free() noexcept;
+  void let_go() noexcept;
   bool lock_within(detail::wait_limit limit);
   bool drain_count(detail::wait_limit limit);
   bool stop_draining() noexcept;
@@ -139,6 +147,7 @@ class SLEY_API shared_mutex {
   detail::semaphore_core writers_;                   // whose turn it is among writers
   detail::wait_list draining_;                       // the writer that waits for the count
   detail::wait_list readers_;
+  [[no_unique_address]] detail::lock_report report_;
 };
 
 }  // namespace sley

@@ -6,10 +6,10 @@
 namespace sley::sync {
 
 // The goroutine's record, or the one that stands for a foreign thread.
-inline const rt::goroutine* caller() noexcept {
+inline rt::goroutine* caller() noexcept {
   if (const rt::machine* m = rt::this_machine(); m != nullptr) return m->g;
   rt::machine* m = rt::enter();
-  const rt::goroutine* g = m->g;
+  rt::goroutine* g = m->g;
   rt::leave(m);
   return g;
 }

@@ -40,8 +40,12 @@ enum class mutex::outcome { again, has_it, too_late };
 
 void mutex::lock(const context& ctx, std::error_code& error) {
   error = sync::error_of(ctx);
-  if (error || try_lock()) return;
-  sync::wait_with(ctx, error, [this](detail::wait_limit limit) { return lock_slow(limit); });
+  if (error) return;
+  detail::lock_report::attempt reported(report_, detail::lock_kind::exclusive, false);
+  if (!take_if_free()) {
+    sync::wait_with(ctx, error, [this](detail::wait_limit limit) { return lock_slow(limit); });
+  }
+  reported.ends(!error);
 }
 void mutex::lock(const context& ctx) {
   sync::throwing_with("sley: lock a mutex", [&](std::error_code& e) { lock(ctx, e); });
@@ -137,7 +141,7 @@ void mutex::arm(std::optional<sync::timed_waiter>& timed, attempt& a) {
     timed.emplace(a.limit);
   } catch (const std::bad_alloc&) {  // we are out of the runtime
     const bool owes_a_wake = a.is_woken && give_back(a);
-    if (owes_a_wake) unlock();
+    if (owes_a_wake) let_go();
     throw;
   }
 }

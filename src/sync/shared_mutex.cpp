@@ -78,6 +78,11 @@ void shared_mutex::check_not_held() const noexcept {
 // ---- readers ----
 
 bool shared_mutex::try_lock_shared() noexcept {
+  detail::lock_report::attempt reported(report_, detail::lock_kind::shared, false);
+  return reported.ends(share_if_free());
+}
+
+bool shared_mutex::share_if_free() noexcept {
   const bool may_use_slot = has_slots_.load_relaxed();  // a hint: enter_slot looks again
   const bool is_in = (may_use_slot && enter_slot()) || count_in();
   if (is_in) sync::note_shared_lock(this);
@@ -86,6 +91,7 @@ bool shared_mutex::try_lock_shared() noexcept {
 
 void shared_mutex::unlock_shared() noexcept {
   sync::forget_shared_lock(this);
+  report_.gives_back(detail::lock_kind::shared);
   if (!leave_slot()) count_out();
 }
 
@@ -157,8 +163,13 @@ void shared_mutex::count_out() noexcept {
 
 void shared_mutex::lock_shared(const context& ctx, std::error_code& error) {
   error = sync::error_of(ctx);
-  if (error || try_lock_shared()) return;
-  sync::wait_with(ctx, error, [this](detail::wait_limit limit) { return lock_shared_slow(limit); });
+  if (error) return;
+  detail::lock_report::attempt reported(report_, detail::lock_kind::shared, false);
+  if (!share_if_free()) {
+    sync::wait_with(ctx, error,
+                    [this](detail::wait_limit limit) { return lock_shared_slow(limit); });
+  }
+  reported.ends(!error);
 }
 void shared_mutex::lock_shared(const context& ctx) {
   sync::throwing_with("sley: lock a shared_mutex",
@@ -211,6 +222,11 @@ void shared_mutex::lock(const context& ctx) {
 }
 
 bool shared_mutex::try_lock() noexcept {
+  detail::lock_report::attempt reported(report_, detail::lock_kind::exclusive, false);
+  return reported.ends(take_if_free());
+}
+
+bool shared_mutex::take_if_free() noexcept {
   if (!writers_.try_acquire()) return false;
   std::uint64_t free = 0;
   if (!state_.cas_acquire(free, writer, "SM-1")) {
@@ -222,7 +238,7 @@ bool shared_mutex::try_lock() noexcept {
     is_asking_ = is_any_slot_taken();
   }
   if (is_asking_) {
-    unlock();
+    let_go();
     return false;
   }
   owner_.enter();
@@ -231,6 +247,11 @@ bool shared_mutex::try_lock() noexcept {
 
 void shared_mutex::unlock() noexcept {
   owner_.leave("sley: a shared_mutex is unlocked by a goroutine or thread that has not locked it");
+  report_.gives_back(detail::lock_kind::exclusive);
+  let_go();
+}
+
+void shared_mutex::let_go() noexcept {
   std::uint64_t seen = writer;
   if (state_.cas_release(seen, 0, "SM-1")) {
     writers_.release_lock();
@@ -274,6 +295,7 @@ struct shared_mutex::turn {
 bool shared_mutex::lock_within(detail::wait_limit limit) {
   static_assert(offsetof(shared_mutex, owner_) == 0, "rt::is_for_lock");
   if (detail::checks_lock_owners && limit.is_none()) check_not_held();
+  detail::lock_report::attempt reported(report_, detail::lock_kind::exclusive, limit.is_none());
   const sync::lock_wait measured;
   if (!writers_.acquire_lock(limit, rt::wait::shared_mutex_lock, this)) return false;
   const std::uint64_t before = state_.or_acq_rel(writer, "SM-1");
@@ -284,7 +306,7 @@ bool shared_mutex::lock_within(detail::wait_limit limit) {
   }
   mine.has_lock = (count_of(before) == 0 || drain_count(limit)) && drain_slots(limit);
   if (mine.has_lock) owner_.enter();
-  return mine.has_lock;
+  return reported.ends(mine.has_lock);
 }
 
 // Waits until no reader is in the count. False: the time is up.

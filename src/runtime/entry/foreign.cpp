@@ -65,6 +65,7 @@ goroutine* make_self(machine* m) noexcept {
   m->locks = 1;
   if (m->self == nullptr) m->self = make_self(m);
   SLEY_CHECK(m->self != nullptr, "there is memory for a thread's record");
+  m->self->noted_locks = {};
   m->g = m->self;
   m->thread_exceptions = platform::thread_exception_state();
   m->border.leave();

@@ -108,6 +108,7 @@ void run_here(const detail::task_type& type, void* callable) {
   }
   g->extra.store_release(extra.release(), "EX-1");
   g->id = main_goroutine_id;
+  g->noted_locks = {};
   begin_main(m, g);
   leave(m);
   std::exception_ptr error;

@@ -65,6 +65,7 @@ namespace {
 
 void start(machine* m, goroutine* g) noexcept {
   platform::create_strand(g->strand);
+  g->noted_locks = {};
   g->status.transition(parts::status::idle, parts::status::runnable);
   platform::probe_spawn(g->id, g->created_by, g->created_at);
   if (processor* p = m->p; p == nullptr) {

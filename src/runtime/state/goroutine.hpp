@@ -15,6 +15,7 @@
 #include "parts/status.hpp"
 #include "platform/context.hpp"
 #include "platform/cpu.hpp"
+#include "platform/lock_order.hpp"
 #include "platform/sanitizer.hpp"
 #include "runtime/state/label_ref.hpp"
 #include "runtime/state/wait_reason.hpp"
@@ -97,7 +98,8 @@ struct alignas(platform::cache_line_bytes) goroutine {
   parts::reader_slot* reader_slot = nullptr;
   std::uint32_t trimmed_s = 0;       // [sysmon] when its stack was trimmed last, in coarse_s + 1
   std::uint32_t runnable_since = 0;  // [owner] with `timed`: see sched_meter.cpp
-  [[no_unique_address]] platform::strand strand;  // [owner] from its start to its end
+  [[no_unique_address]] platform::strand strand;            // [owner] from its start to its end
+  [[no_unique_address]] platform::noted_locks noted_locks;  // [owner] that it holds
 
   // The stack size that it asked for, 0 for the default.
   std::size_t own_stack_bytes() const noexcept {
