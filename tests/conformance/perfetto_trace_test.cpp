@@ -143,6 +143,12 @@ read_trace traced(F f) {
   return parse(sley::os::read_file(path));
 }
 
+bool receives(std::string_view name) {
+  return std::ranges::any_of(sley::debug::goroutines(), [&](const auto& g) {
+    return g.name == name && g.state.starts_with("chan receive");
+  });
+}
+
 }  // namespace
 
 GO_TEST(perfetto_trace, rows_show_what_goroutines_do) {
@@ -156,7 +162,8 @@ GO_TEST(perfetto_trace, rows_show_what_goroutines_do) {
       sley::this_goroutine::yield();
       all.done();
     });
-    sley::this_goroutine::sleep_for(1ms);
+    // By sleeps, because yields would fill the trace where the thread that reads it has to wait.
+    while (!receives("does \"much\"")) sley::this_goroutine::sleep_for(1ms);
     c.send(1);
     all.wait();
     EXPECT_TRUE(sley_test::eventually([] { return sley::runtime::num_goroutines() == 1; }));
