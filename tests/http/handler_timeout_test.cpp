@@ -314,11 +314,11 @@ GO_TEST(handler_timeout, shutdown_waits_for_a_handler_past_its_time) {
 
 GO_TEST(handler_timeout, a_websocket_has_no_limit) {
   server_options options;
-  options.handler_timeout = 10ms;
+  options.handler_timeout = 100ms;
   const running_server web(
       [](request& in, response& out) {
         auto ws = sley::http::websocket::accept(in, out);
-        sley::this_goroutine::sleep_for(30ms);
+        sley::this_goroutine::sleep_for(300ms);
         EXPECT_FALSE(in.context().error());
         EXPECT_FALSE(in.context().deadline());
         const auto message = ws.read();
