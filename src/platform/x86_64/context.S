@@ -18,7 +18,7 @@
     .align 16
 sley_goroutine_start:
     .cfi_startproc
-    .cfi_personality 0x9b, personality_reference
+    .cfi_personality 0x9b, sley_goroutine_personality_reference
     .cfi_undefined rip
     .cfi_undefined rbp
     .cfi_def_cfa rsp, 16
@@ -38,7 +38,7 @@ sley_goroutine_started:
     .align 16
 sley_goroutine_call_main:
     .cfi_startproc
-    .cfi_personality 0x9b, main_personality_reference
+    .cfi_personality 0x9b, sley_goroutine_main_personality_reference
     endbr64
     pushq %rbp
     .cfi_def_cfa_offset 16
@@ -54,17 +54,24 @@ sley_goroutine_call_main:
     .cfi_endproc
     .size sley_goroutine_call_main, . - sley_goroutine_call_main
 
+// The references are global, so that the unwind tables refer to them by name. Where they refer to a
+// place in a section, GNU ld may take the tables of the two frames for the same, and a goroutine's
+// frame has the personality routine of main's.
     .hidden sley_goroutine_personality
     .hidden sley_goroutine_main_personality
+    .globl sley_goroutine_personality_reference
+    .globl sley_goroutine_main_personality_reference
+    .hidden sley_goroutine_personality_reference
+    .hidden sley_goroutine_main_personality_reference
     .section .data.rel.local, "aw", @progbits
     .align 8
-    .type personality_reference, @object
-    .size personality_reference, 8
-personality_reference:
+    .type sley_goroutine_personality_reference, @object
+    .size sley_goroutine_personality_reference, 8
+sley_goroutine_personality_reference:
     .quad sley_goroutine_personality
-    .type main_personality_reference, @object
-    .size main_personality_reference, 8
-main_personality_reference:
+    .type sley_goroutine_main_personality_reference, @object
+    .size sley_goroutine_main_personality_reference, 8
+sley_goroutine_main_personality_reference:
     .quad sley_goroutine_main_personality
 
     .section .note.GNU-stack, "", @progbits
