@@ -111,8 +111,9 @@ inline std::optional<std::uint64_t> record_above_sp(std::span<const std::uint8_t
     }
   }
   std::uint64_t size = start.take_sub_of_rsp();
-  while (start.take({0x48, 0x83, 0x0c, 0x24, 0x00})) {  // or $0, (%rsp)
-    if (!start.is_at_sub_of_rsp()) return {};           // a loop
+  while (start.take({0x48, 0x83, 0x0c, 0x24, 0x00}) ||                    // orq $0, (%rsp)
+         start.take({0x48, 0xc7, 0x04, 0x24, 0x00, 0x00, 0x00, 0x00})) {  // movq $0, (%rsp)
+    if (!start.is_at_sub_of_rsp()) return {};                             // a loop
     size += start.take_sub_of_rsp();
   }
   function_start behind(code.subspan(std::min(place, code.size())));
