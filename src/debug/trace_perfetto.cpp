@@ -161,6 +161,7 @@ class perfetto_writer : public trace_writer {
  private:
   // What is known of a goroutine that lives.
   struct state {
+    std::string name;          // that its row has
     std::uint64_t arrow = 0;   // that leads to its next run; 0: none
     bool is_in_state = false;  // its row shows what it waits for, or that it can run
     bool has_start = false;    // its row says where it was started
@@ -263,10 +264,13 @@ class perfetto_writer : public trace_writer {
     if (std::exchange(of.is_in_state, false)) end_slice(ns, row);
   }
 
-  // A goroutine that is met for the first time gets a row.
+  // A goroutine that is met for the first time gets a row. The row gets another name as soon as the
+  // goroutine has one: what made it runnable is told before its name, which comes with its first
+  // run. Perfetto shows the last name of a row.
   state& state_of(const traced_goroutine& g) {
     const auto [at, is_new] = states_.try_emplace(g.id);
-    if (is_new) {
+    if (is_new || at->second.name != g.name) {
+      at->second.name = g.name;
       protobuf_message row = named_row(first_goroutine + g.id, goroutines_row, title(g));
       row.add_number(track::order, track::by_rank);
       add_row(row);
