@@ -3,7 +3,9 @@
 # What a public header needs in order to compile. The definitions change inline code in the headers, so
 # a program that links a library built with them must have them too (link_check.hpp). The stack clash
 # protection makes a large frame touch every page on its way, so it meets the guard page of a
-# goroutine's stack instead of jumping over it: the code of programs needs it as well.
+# goroutine's stack instead of jumping over it: the code of programs needs it as well. Stacks are read by
+# the index of the unwind tables, which the linker makes of a program that is linked with -static only if
+# it is told to.
 function(sley_public_usage target scope)
   target_include_directories(${target} ${scope}
     "$<BUILD_INTERFACE:${sley_BINARY_DIR}/include>"
@@ -13,6 +15,7 @@ function(sley_public_usage target scope)
   target_compile_options(${target} ${scope}
     $<$<COMPILE_LANG_AND_ID:CXX,GNU,Clang,IntelLLVM>:${SLEY_PROBE_FLAG}>
     $<$<COMPILE_LANG_AND_ID:C,GNU,Clang,IntelLLVM>:${SLEY_PROBE_FLAG}>)
+  target_link_options(${target} ${scope} -Wl,--eh-frame-hdr)
   target_link_libraries(${target} ${scope} Threads::Threads)
   if(SLEY_CHECKS)
     target_compile_definitions(${target} ${scope} SLEY_DEBUG_CHECKS=1)

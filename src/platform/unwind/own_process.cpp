@@ -5,6 +5,7 @@
 #include "platform/system_call.hpp"
 
 #include <link.h>
+#include <sys/auxv.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -67,6 +68,19 @@ int look_at_object(dl_phdr_info* object, std::size_t, void* arg) noexcept {
   return 1;
 }
 
+// A program that is linked statically is one object, which the kernel tells of.
+bool find_tables_in_static_program(std::uint64_t address, std::uint64_t base,
+                                   frame_tables& tables) noexcept {
+  dl_phdr_info program = {};
+  program.dlpi_addr = base;
+  program.dlpi_phdr = reinterpret_cast<const ElfW(Phdr)*>(getauxval(AT_PHDR));
+  program.dlpi_phnum = static_cast<ElfW(Half)>(getauxval(AT_PHNUM));
+  tables = {};
+  search s{address, &tables};
+  look_at_object(&program, sizeof program, &s);
+  return tables.header != 0;
+}
+
 }  // namespace
 
 bool find_own_tables_by_list(std::uint64_t address, frame_tables& tables) noexcept {
@@ -83,9 +97,14 @@ bool find_own_tables(std::uint64_t address, frame_tables& tables) noexcept {
   found_object found;
   if (sley_dl_find_object(reinterpret_cast<void*>(address), &found) != 0) return false;
   if (found.header == nullptr) return false;
-  tables = tables_in(reinterpret_cast<std::uint64_t>(found.begin),
-                     reinterpret_cast<std::uint64_t>(found.end),
-                     reinterpret_cast<std::uint64_t>(found.header));
+  const auto begin = reinterpret_cast<std::uint64_t>(found.begin);
+  const auto end = reinterpret_cast<std::uint64_t>(found.end);
+  const auto header = reinterpret_cast<std::uint64_t>(found.header);
+  // Of a program that is linked statically glibc tells the bounds of the code alone.
+  if (header < begin || header >= end) {
+    return find_tables_in_static_program(address, found.map->l_addr, tables);
+  }
+  tables = tables_in(begin, end, header);
   return true;
 }
 
