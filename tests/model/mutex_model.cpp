@@ -153,9 +153,9 @@ int main(int argc, char** argv) {
               model::scenario_of<a_notification_is_not_lost>()},
              {{"MX-1"},
               {"MX-1@lock"},
-              {"MX-1@try_lock"},
+              {"MX-1@take_if_free"},
               {"MX-1@take"},
-              {"MX-1@unlock"},
+              {"MX-1@let_go"},
               {"MX-1@unlock_slow"},
               {"MX-1@hand_on"}})
       .run(argc, argv);
