@@ -314,6 +314,11 @@ CHILD_MAIN(ends_while_traces_and_profiles_are_switched) {
 }
 
 TEST(last_words, are_said_while_traces_and_profiles_are_switched) {
+  if (sley_test::under_tsan) {
+    GTEST_SKIP()
+        << "it reports a thread that nothing has joined at the end, and libbacktrace, whose "
+           "atomic operations it does not see";
+  }
   for (int i = 0; i < 20; ++i) {
     const auto child = run_child("ends_while_traces_and_profiles_are_switched");
     EXPECT_EQ(child.status, 0) << child;
