@@ -16,7 +16,7 @@ import tempfile
 import time
 
 MEMORY = 1024  # MiB, and what the file system takes
-SLOWER = 4        # than under the emulator of single programs, for which the seconds are
+SLOWER = 4     # than under the emulator of single programs, for which the seconds are
 
 
 class Archive:
