@@ -143,15 +143,16 @@ SLEY_API std::string goroutines_json(std::size_t most_groups = 500);
 
 // The goroutines that are leaked, as Go's goroutineleak profile has them: they can never go on,
 // because nothing in the program that still can reaches what they wait for. That is a channel, all
-// channels of a select, a context's end, a nil channel or a select without cases; or a mutex, wait
-// group, condition variable, semaphore or the like on a goroutine's stack. The main goroutine is
-// not among them. In the order of their ids; `waits_for` is 0, because a copy of the address would
-// be a pointer to the object.
+// channels of a select, a context's end, a nil channel or a select without cases; a future's
+// result; or a mutex, wait group, condition variable, semaphore or the like on a goroutine's stack.
+// The main goroutine is not among them. In the order of their ids; `waits_for` is 0, because a copy
+// of the address would be a pointer to the object.
 //
 // No goroutine is named that can go on, unless a program hides its pointers: see docs/debugging.md.
 // A leaked one may be missed: any word in memory that looks like a pointer counts as one, also what
-// a block has left that was freed, and an address in the goroutine_info of other functions. And an
-// object that is part of another one, on the heap or a variable, always counts as reached.
+// a block has left that was freed, and an address in the goroutine_info of other functions. A
+// future that is reached counts as its promise. And an object that is part of another one, on the
+// heap or a variable, always counts as reached.
 //
 // The search stops all threads of the process for some milliseconds, and about a second for each
 // gigabyte of memory in use. It does so by ptrace(2), with a helper process. Calls that sleep go on

@@ -63,7 +63,7 @@ class promise_base {
   promise_base() : source_(std::make_shared<future_state<R>>()) {}
   template <class Allocator>
   promise_base(std::allocator_arg_t, const Allocator& allocator)
-      : source_(std::allocate_shared<future_state<R>>(allocator)) {}
+      : source_(std::allocate_shared<future_state<R>>(allocator, std::allocator_arg)) {}
 
   // The future that gets the result. Once.
   future<R> get_future() { return source_.get_future(); }

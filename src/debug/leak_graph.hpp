@@ -54,7 +54,7 @@ struct suspect {
 
 // Memory to which pointers are looked for. What is in it counts only if there is one.
 struct aim : memory_range {
-  enum class kind : std::uint8_t { channel, stack, context, ending_context };
+  enum class kind : std::uint8_t { channel, future, stack, context, ending_context };
   // Of what only the address of its begin is kept anywhere.
   static aim of_begin(const void* what, kind k) noexcept {
     const auto at = reinterpret_cast<std::uintptr_t>(what);

@@ -8,11 +8,12 @@
 //   roots     registers of all threads, all memory of the process, and the stacks and tasks of
 //             goroutines that are not suspected. Left out is what belongs to the runtime: records,
 //             free stacks and its threads' own frames; it is read by field.
-//   suspects  goroutines that wait, without a deadline or a context, for channels or for an object
-//             on a goroutine's stack. Another object is part of memory that may be reached by its
-//             own address, which this search does not know: the object's waiters are live.
-//   aims      channels, suspects' stacks, and contexts of which a suspect waits for the channel.
-//             Their own words do not count until a pointer to the aim is found.
+//   suspects  goroutines that wait, without a deadline or a context, for channels, for futures or
+//             for an object on a goroutine's stack. Another object is part of memory that may be
+//             reached by its own address, which this search does not know: the object's waiters are
+//             live.
+//   aims      channels, futures, suspects' stacks, and contexts of which a suspect waits for the
+//             channel. Their own words do not count until a pointer to the aim is found.
 //
 // The search goes on from what it has reached until nothing new comes: a channel's waiters are
 // live, and what is on a live suspect's stack is reached. What is left is leaked.
@@ -33,10 +34,12 @@
 #include "sync/context_tree.hpp"
 #include "sync/selected_channels.hpp"
 
+#include <sley/detail/future_state.hpp>
 #include <sley/runtime.hpp>
 
 #include <algorithm>
 #include <cerrno>
+#include <memory>
 #include <new>
 #include <span>
 #include <system_error>
@@ -239,6 +242,8 @@ class leak_search {
           this);
     } else if (is_for_channel(g.reason)) {
       add_channel(*static_cast<const detail::chan_core*>(what.object));
+    } else if (g.reason == rt::wait::future_wait) {
+      add_future(*static_cast<const detail::one_shot*>(what.object));
     } else {
       add_object(address_of(what.object));
     }
@@ -250,6 +255,20 @@ class leak_search {
     add(links_, {address_of(&c), current_});
     add(aims_, aim::of_begin(&c, aim::kind::channel));
     if (c.is_of_context) add_context(c.context);
+  }
+
+  // What brings the result has a pointer to the state, which begins with the one_shot, or to the
+  // block of std::make_shared, in which libstdc++'s count of owners is right before the state: a
+  // compiler that has seen both being made needs no more than the block's address. What follows the
+  // one_shot is left out, because malloc has addresses of the block's last word.
+  void add_future(const detail::one_shot& done) noexcept {
+    const std::uintptr_t at = address_of(&done);
+    const std::size_t alignment = done.alignment_of_shared();
+    if (alignment == 0) return add_object(at);
+    constexpr std::size_t count_bytes = sizeof(std::_Sp_counted_base<>);
+    const std::uintptr_t begin = at - (count_bytes + alignment - 1) / alignment * alignment;
+    add(links_, {begin, current_});
+    add(aims_, {{begin, at + sizeof(done)}, aim::kind::future});
   }
 
   // A context that a timer or a stop token ends is no aim: what it has counts. The words of others,
@@ -291,18 +310,19 @@ class leak_search {
 
   // ---- what is looked at ----
 
-  // What is at an aim, and is looked at by field or if the aim is reached.
-  static std::size_t bytes_of(aim::kind what) noexcept {
-    switch (what) {
-      case aim::kind::channel: return sizeof(detail::chan_core);
-      case aim::kind::context: return sizeof(detail::context_node);
-      case aim::kind::ending_context: return sizeof(detail::ending_node);
+  // The words at an aim that are looked at by field or if the aim is reached.
+  static memory_range words_of(const aim& a) noexcept {
+    switch (a.what) {
+      case aim::kind::channel: return {a.begin, a.begin + sizeof(detail::chan_core)};
+      case aim::kind::future: return {a.end - sizeof(detail::one_shot), a.end};
+      case aim::kind::context: return {a.begin, a.begin + sizeof(detail::context_node)};
+      case aim::kind::ending_context: return {a.begin, a.begin + sizeof(detail::ending_node)};
       case aim::kind::stack: break;
     }
-    return 0;
+    return a;
   }
 
-  // Of a channel its values are looked at: the words before them are queues of waiters.
+  // Of a channel and of a future the values are looked at: the words before are queues of waiters.
   void list_skipped() noexcept {
     add(skipped_, room_);
     for (rt::slab* s : rt::slabs) add(skipped_, {address_of(s), address_of(s + 1)});
@@ -314,8 +334,7 @@ class leak_search {
     }
     for (const stack_range& s : stacks_) add(skipped_, memory_range(s));
     for (const aim& a : aims_) {
-      if (a.what == aim::kind::stack) continue;
-      add(skipped_, {a.begin, a.begin + bytes_of(a.what)});
+      if (a.what != aim::kind::stack) add(skipped_, words_of(a));
     }
     const bool is_complete = platform::visit_own_stacks(
         [](void* self, std::uintptr_t begin, std::uintptr_t end) noexcept {
@@ -411,7 +430,7 @@ class leak_search {
                            [](const link& x, const link& y) { return x.aim < y.aim; });
       for (const link* l = first; l != last; ++l) make_live(l->suspect);
       if (a.what == aim::kind::context || a.what == aim::kind::ending_context) {
-        look_at({a.begin, a.begin + bytes_of(a.what)});
+        look_at(words_of(a));
       } else if (a.what == aim::kind::stack) {
         suspects_[a.suspect].is_live = true;
         look_at_goroutine(*suspects_[a.suspect].g);

@@ -8,6 +8,7 @@
 #include <sley/detail/made_in_place.hpp>
 #include <sley/detail/wait_list.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <functional>
@@ -27,6 +28,14 @@ namespace sley::detail {
 // Something that happens once, and can be waited for.
 class SLEY_API one_shot {
  public:
+  one_shot() noexcept = default;
+  // The first member of an object of that alignment, which std::make_shared has made.
+  explicit one_shot(std::size_t alignment_of_shared) noexcept
+      : alignment_of_shared_(static_cast<std::uint32_t>(alignment_of_shared)) {}
+
+  // 0: it is in no such object. For the search for leaked goroutines, which looks for its owners.
+  std::uint32_t alignment_of_shared() const noexcept { return alignment_of_shared_; }
+
   // FU-1  The result is handed over: store_release in set <-> load_acquire in is_set; through the
   //       lock for a waiter that parked.
   bool is_set() const noexcept { return phase_.load_acquire("FU-1") == has_come; }
@@ -48,7 +57,8 @@ class SLEY_API one_shot {
  private:
   enum phase : std::uint32_t { is_open, is_claimed, has_come };
 
-  atomic<std::uint32_t> phase_{is_open};  // [atomic FU-1, FU-2]
+  atomic<std::uint32_t> phase_{is_open};         // [atomic FU-1, FU-2]
+  const std::uint32_t alignment_of_shared_ = 0;  // [const]
   wait_list waiters_;
 };
 
@@ -62,6 +72,10 @@ struct future_state {
       std::is_void_v<R>, char,
       std::conditional_t<std::is_reference_v<R>, std::remove_reference_t<R>*, R>>;
 
+  // For std::make_shared.
+  future_state() noexcept : done(alignof(future_state)) {}
+  // For std::allocate_shared, which may keep the allocator in front of it.
+  explicit future_state(std::allocator_arg_t) noexcept {}
   ~future_state() {
     if (error && is_thrown_by_call_ && !is_asked_.load_relaxed()) {
       report_lost(error, ran_in_, "its future was dropped without get()");
@@ -123,7 +137,7 @@ struct future_state {
     return *value;
   }
 
-  one_shot done;
+  one_shot done;  // the first member: see its constructor
   made_in_place<stored> value;
   std::exception_ptr error;
 
