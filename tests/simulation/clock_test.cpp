@@ -59,6 +59,42 @@ void check_passed(steady_clock::time_point start, std::chrono::nanoseconds d,
   check(passed >= d && passed <= d + slack, "the clock is where the timer was", where);
 }
 
+// What a dump says of two goroutines, one of which began to wait 90 minutes after the other, 10
+// minutes before the dump. sysmon, whose clock tells since when a goroutine waits, has rested for
+// most of that time.
+std::string dump_of_two_waits(std::uint64_t seed, strategy s, int procs) {
+  return explore({.schedules = 1, .seed = seed, .strategy = s, .procs = procs},
+                 [] {
+                   const sley::chan<void> never;
+                   const auto begin_to_wait = [never] {
+                     const sley::chan<void> began;
+                     sley::go([=] {
+                       began.send();
+                       never.receive();
+                     });
+                     began.receive();
+                   };
+                   begin_to_wait();
+                   sleep_for(90min);
+                   begin_to_wait();
+                   sleep_for(10min);
+                   check(false, "a dump is wanted");
+                 })
+      .to_string();
+}
+
+TEST(clock, tells_since_when_each_goroutine_waits) {
+  for (const int procs : {1, 2, 4, 8}) {
+    for (const strategy s : {strategy::random, strategy::priorities}) {
+      for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+        const std::string dump = dump_of_two_waits(seed, s, procs);
+        EXPECT_NE(dump.find("[chan receive, 100 minutes]"), std::string::npos) << dump;
+        EXPECT_NE(dump.find("[chan receive, 10 minutes]"), std::string::npos) << dump;
+      }
+    }
+  }
+}
+
 // K1, TestNow, TestMonotonicClock
 TEST(clock, stands_while_a_goroutine_can_run) {
   expect_clean([] {

@@ -154,8 +154,9 @@ CHILD_MAIN(has_timers_far_away_and_threads_in_blocking_calls) {
   return sley_test::verdict();
 }
 
-// A tick wakes the machine that waits for it, one that looks for more work, and sysmon; and sysmon
-// a few times more if it is early. On a busy machine some threads also lose their CPU meanwhile.
+// A tick wakes the machine that waits for it and one that looks for more work. sysmon looks after
+// it, and a few times more if the machine was late. On a busy machine some threads also lose their
+// CPU meanwhile.
 CHILD_MAIN(has_a_ticker) {
   const chan<void> release;
   std::atomic<std::uint64_t> ticks{0};

@@ -86,6 +86,7 @@ void boot() noexcept {
   detail::lock_guard guard(boot_lock);
   if (booted.read_relaxed()) return;  // the lock orders it
   detail::check_lock = &check_lock_is_taken_inside;
+  sched.booted_ns = platform::now_ns();
   read_debug_settings();
   if (!debug_options().advises_guards) platform::never_advise_guards();
   announce_fallback();

@@ -2,10 +2,24 @@
 #include "runtime/queue/idle.hpp"
 
 #include "base/check.hpp"
+#include "platform/decisions.hpp"
 #include "runtime/state/run_trace.hpp"
 #include "runtime/state/sched_state.hpp"
 
 namespace sley::rt {
+
+namespace {
+
+// A processor is taken into use, so sysmon must look soon. If a timer brought the work, sysmon has
+// set itself a time shortly after it, and a wake-up is saved: most such work has ended by then.
+void end_sysmon_rest() noexcept {
+  sched.sysmon.rests = false;
+  const std::int64_t now_ns = platform::now_ns();
+  note_time(now_ns);
+  if (sched.sysmon.rests_until_ns - now_ns > sysmon_state::late_look_ns) wake_sysmon();
+}
+
+}  // namespace
 
 processor* pop_idle(const processor* wanted) noexcept {
   if (sched.gate.is_halted() || !sched.gate.leave_idle()) return nullptr;
@@ -17,10 +31,7 @@ processor* pop_idle(const processor* wanted) noexcept {
   processor* p = *link;
   SLEY_CHECK(p != nullptr, "the gate counts the idle processors");
   *link = p->next_idle;
-  if (sched.sysmon.rests) {
-    sched.sysmon.rests = false;
-    wake_sysmon();
-  }
+  if (sched.sysmon.rests) end_sysmon_rest();
   return p;
 }
 

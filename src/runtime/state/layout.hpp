@@ -27,7 +27,7 @@ struct layout {
   // Addresses of variables.
   const void* newest_slab;     // a pointer to the first slab of the list, or null
   const void* newest_machine;  // a pointer to the first machine of the list, or null
-  const void* coarse_s;        // 32 bits: the seconds since boot, as sysmon saw them last
+  const void* coarse_s;        // 32 bits: the seconds since boot, see note_time()
 
   // Offsets, and sizes where the names say so. In a slab:
   std::uint64_t slab_next;        // a pointer

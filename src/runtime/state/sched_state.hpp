@@ -75,8 +75,12 @@ struct main_state {
 
 // What other threads tell sysmon; what it knows itself is in watchdog/watchdog.hpp.
 struct sysmon_state {
-  parts::note note;    // wakes sysmon, any number of times
-  bool rests = false;  // [lock: sched.lock] until a processor is taken into use
+  // sysmon may rest for this long after a timer has brought work.
+  static constexpr std::int64_t late_look_ns = 1'000'000;
+
+  parts::note note;                 // wakes sysmon, any number of times
+  bool rests = false;               // [lock: sched.lock] until a processor is taken into use
+  std::int64_t rests_until_ns = 0;  // [lock: sched.lock] when sysmon looks without being woken
   // How long sysmon sleeps at the moment. A thread that needs an earlier look wakes it.
   detail::atomic<std::int64_t> delay_ns;
   // Not empty: threads may run goroutines without a processor, and sysmon does not know of them.
@@ -103,7 +107,8 @@ struct sched_state {
   // a processor sees no change.
   base::published<std::uint32_t> procs;
   base::published<std::uint32_t> made_procs;
-  detail::atomic<std::uint32_t> coarse_s;  // seconds since boot, as sysmon saw them last
+  std::int64_t booted_ns = 0;              // [const] once booted
+  detail::atomic<std::uint32_t> coarse_s;  // seconds since boot: note_time() sets them
   // [const] once booted: what runs at the bottom of every goroutine's stack (run/exit.cpp). A
   // pointer, because the rooms that bind stacks are below the one that runs goroutines.
   void (*goroutine_main)() = nullptr;
@@ -149,6 +154,15 @@ extern sched_state sched;
 
 // sysmon, the template thread and the lasting one: the machines' threads come on top.
 inline std::uint32_t own_threads() noexcept { return 2 + sched.threads.lasting.load_relaxed(); }
+
+// Sets the clock that goroutines read as they begin to wait. sysmon does so at each look, and a
+// thread that takes a processor into use while sysmon rests.
+inline void note_time(std::int64_t now_ns) noexcept {
+  constexpr std::int64_t second_ns = 1'000'000'000;
+  const auto now_s = static_cast<std::uint32_t>((now_ns - sched.booted_ns) / second_ns);
+  // The word is in a line that all processors read.
+  if (sched.coarse_s.load_relaxed() != now_s) sched.coarse_s.store_relaxed(now_s);
+}
 
 // sysmon looks at once. Any thread, also in a signal handler.
 inline void wake_sysmon() noexcept { sched.sysmon.note.wake(); }

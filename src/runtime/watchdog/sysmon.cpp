@@ -6,12 +6,14 @@
 // would make more threads for blocking calls and use more CPU time), after 50 rounds without
 // success at doubled intervals up to 10 ms, and at the end of a time slice. When all processors are
 // idle and nothing is left to tidy up, it rests: it sleeps until one is taken into use (pop_idle).
-// So an idle process makes no wake-ups. Exception: ten a second while a goroutine without a
+// So an idle process makes no wake-ups. Where a timer will bring the work, sysmon does not have
+// itself woken, but sleeps until a millisecond after it: most such work has ended by then, and the
+// thread that does it is spared the wake-up. Exception: ten a second while a goroutine without a
 // processor sleeps in the kernel, because it might come back and compute.
 //
 // After work that comes often sysmon looks on for a while before it rests, because each rest costs
-// the next work a wake-up of sysmon. After work that comes seldom it rests at once: a process with
-// a ticker of a second wakes sysmon once a second.
+// a wake-up of sysmon. After work that comes seldom it rests at once: in a process with a ticker of
+// a second sysmon looks once a second.
 #include "runtime/watchdog/sysmon.hpp"
 
 #include "base/check.hpp"
@@ -52,8 +54,6 @@ void keep_house(std::int64_t now_ns) noexcept {
   watchdog.threads.look(now_ns);
   if (now_ns < watchdog.house_ns) return;
   watchdog.house_ns = now_ns + second_ns;
-  sched.coarse_s.store_relaxed(
-      static_cast<std::uint32_t>((now_ns - watchdog.started_ns) / second_ns));
   follow_automatic_procs();
   const std::uint32_t pause_s = watchdog.trimmer.trim_batch();
   watchdog.trim_due_ns =
@@ -65,18 +65,21 @@ std::int64_t next_duty_ns() noexcept {
   return watchdog.threads.is_settled() ? watchdog.trim_due_ns : watchdog.house_ns;
 }
 
-// All processors are idle: asks to be woken when one is taken into use. False if one already was.
-bool announce_rest() noexcept {
+// All processors are idle: asks to be woken when one is taken into use, unless sysmon looks soon
+// after that anyway, at until_ns. False if one already was.
+bool announce_rest(std::int64_t until_ns) noexcept {
   detail::lock_guard guard(sched.lock);
   if (!are_all_idle() || sched.gate.reserve() != 0) return false;
   if (!sched.gate.is_halted() && (is_anything_queued() || is_poller_missing())) return false;
   sched.sysmon.rests = true;
+  sched.sysmon.rests_until_ns = until_ns;
   return true;
 }
 
-void end_rest() noexcept {
+// True if a processor was taken into use meanwhile.
+bool end_rest() noexcept {
   detail::lock_guard guard(sched.lock);
-  sched.sysmon.rests = false;
+  return !std::exchange(sched.sysmon.rests, false);
 }
 
 // True if sysmon was woken.
@@ -114,6 +117,7 @@ std::int64_t longest_delay(bool all_idle) noexcept {
 }
 
 look_result look_around(std::int64_t now_ns) noexcept {
+  note_time(now_ns);
   serve_dump_requests();
   serve_world_requests();
   look_result look = watch_over(now_ns);
@@ -130,27 +134,37 @@ bool is_quiet() noexcept {
          (watchdog.comes_seldom && is_event_to_come());
 }
 
-// Sleeps until a processor is taken into use or a duty is due. False if there is work already.
+// When sysmon looks at the work that the earliest timer brings; `never` if no timer is armed, or
+// if one has long been due: then nothing tells when a processor will be taken into use for it.
+std::int64_t after_timer_ns(std::int64_t now_ns) noexcept {
+  constexpr std::int64_t late_look_ns = sysmon_state::late_look_ns;
+  const std::int64_t due_ns = earliest_timer();
+  if (due_ns >= never - late_look_ns || due_ns + late_look_ns <= now_ns) return never;
+  return due_ns + late_look_ns;
+}
+
+// Sleeps until a processor is taken into use, the earliest timer has brought work, or a duty is
+// due. False if there is work already.
 bool rest(std::int64_t now_ns) noexcept {
   if (debug_options().schedtrace_ns != 0 || wall_profile.is_on()) return false;
-  if (!announce_rest()) return false;
   pace& looks = watchdog.looks_due;
   const bool is_watching = !watchdog.detached.is_empty() && !sched.gate.is_halted();
   const std::int64_t watch_ns = is_watching ? now_ns + looks.delay_ns() : never;
-  if (sleep_until(std::min(next_duty_ns(), watch_ns), now_ns)) {
+  const std::int64_t until_ns = std::min({next_duty_ns(), watch_ns, after_timer_ns(now_ns)});
+  if (!announce_rest(until_ns)) return false;
+  const bool was_woken = sleep_until(until_ns, now_ns);
+  if (end_rest() || was_woken) {
     looks.look_round();
     const std::int64_t woken_ns = platform::now_ns();
     watchdog.comes_seldom = woken_ns - std::exchange(watchdog.woken_ns, woken_ns) >= seldom_ns;
   }
-  end_rest();
   return true;
 }
 
 void sysmon_main(void*) {
   platform::set_exact_timers();
   platform::ask_for_short_slices();
-  watchdog.started_ns = platform::now_ns();
-  watchdog.house_ns = watchdog.started_ns + second_ns;
+  watchdog.house_ns = platform::now_ns() + second_ns;
   watchdog.trim_due_ns = watchdog.house_ns;
   pace& looks = watchdog.looks_due;
   for (;;) {

@@ -20,7 +20,9 @@ namespace sley::rt {
 
 namespace {
 
-constexpr std::uint32_t wait_at_least_s = 5;
+// After a round that found next to nothing in many records the next ones come at doubled intervals.
+constexpr std::uint32_t longest_pause_s = 40;
+constexpr std::size_t looks_for_one = 64;
 constexpr std::size_t stacks_at_once = 65'536;
 constexpr std::size_t trims_at_once = 5'000;
 
@@ -30,8 +32,8 @@ enum class candidate { never, later, now };
 candidate look_at(const goroutine& g, std::uint32_t now_s) noexcept {
   if (!hold_batch::may_be_held(g)) return candidate::never;
   const std::uint32_t since_s = g.parked_s.load_relaxed();
-  if (g.trimmed_s > since_s) return candidate::never;  // and it has not run since
-  return now_s - since_s < wait_at_least_s ? candidate::later : candidate::now;
+  if (g.trimmed_s == since_s + 1) return candidate::never;  // in this very wait
+  return now_s - since_s < stack_trimmer::wait_at_least_s ? candidate::later : candidate::now;
 }
 
 // The saved stack pointer is no proof: user code may have gone to a stack of its own, which lies
@@ -48,11 +50,11 @@ void give_back(goroutine* g) noexcept {
   platform::discard_memory(g->stack->low, end - low);
 }
 
-void trim(hold_batch& batch, std::uint32_t now_s) noexcept {
-  batch.look_at_all([now_s](goroutine& g, bool is_held) {
+void trim(hold_batch& batch) noexcept {
+  batch.look_at_all([](goroutine& g, bool is_held) {
     if (!is_held) return;
     give_back(&g);
-    g.trimmed_s = now_s + 1;
+    g.trimmed_s = g.parked_s.load_relaxed() + 1;
   });
 }
 
@@ -67,7 +69,7 @@ std::uint32_t stack_trimmer::trim_waiting() noexcept {
   }
   look_at_batch(now_s);
   if (is_in_round_) return 1;
-  return found_ ? std::max(until_next_round(now_s), 1U) : never_s;
+  return found_ != 0 ? std::max(until_next_round(now_s), 1U) : never_s;
 }
 
 // The seconds wrap.
@@ -80,9 +82,16 @@ void stack_trimmer::begin_round(std::uint32_t now_s) noexcept {
   slab_ = slabs.newest();
   place_ = 0;
   is_in_round_ = true;
-  found_ = false;
+  looks_ = 0;
+  found_ = 0;
   // A goroutine that parks after this round has begun has waited long enough in the next.
   next_round_s_ = now_s + wait_at_least_s;
+}
+
+void stack_trimmer::end_round() noexcept {
+  const bool was_worth_it = found_ * looks_for_one >= looks_;
+  pause_s_ = was_worth_it ? wait_at_least_s : std::min(2 * pause_s_, longest_pause_s);
+  next_round_s_ += pause_s_ - wait_at_least_s;
 }
 
 void stack_trimmer::look_at_batch(std::uint32_t now_s) noexcept {
@@ -94,13 +103,15 @@ void stack_trimmer::look_at_batch(std::uint32_t now_s) noexcept {
     if (g == nullptr) break;
     ++looks;
     const candidate c = look_at(*g, now_s);
-    found_ = found_ || c != candidate::never;
+    if (c != candidate::never) ++found_;
     if (c != candidate::now) continue;
     batch.add(g);
     ++trims;
-    if (batch.is_full()) trim(batch, now_s);
+    if (batch.is_full()) trim(batch);
   }
-  trim(batch, now_s);
+  trim(batch);
+  looks_ += looks;
+  if (!is_in_round_) end_round();
 }
 
 // Null at the end of a round.

@@ -13,6 +13,7 @@ namespace sley::rt {
 class stack_trimmer {
  public:
   static constexpr std::uint32_t never_s = UINT32_MAX;
+  static constexpr std::uint32_t wait_at_least_s = 5;
 
   // Gives back a batch. Returns in how many seconds the next one is due; never_s if nothing is
   // left.
@@ -24,13 +25,17 @@ class stack_trimmer {
   std::uint32_t until_next_round(std::uint32_t now_s) const noexcept;  // in seconds
   void begin_round(std::uint32_t now_s) noexcept;
   void look_at_batch(std::uint32_t now_s) noexcept;
+  void end_round() noexcept;
   goroutine* next() noexcept;
 
   slab* slab_ = nullptr;
   std::size_t place_ = 0;
   bool is_in_round_ = false;
-  bool found_ = false;              // in this round: something to give back, now or later
-  std::uint32_t next_round_s_ = 0;  // a round before this finds no goroutine that the last left out
+  std::size_t looks_ = 0;                    // in this round
+  std::size_t found_ = 0;                    // of them: something to give back, now or later
+  std::uint32_t pause_s_ = wait_at_least_s;  // from the begin of this round to that of the next
+  // A round before this, in seconds since boot, finds no goroutine that the last one left out.
+  std::uint32_t next_round_s_ = wait_at_least_s;
 };
 
 }  // namespace sley::rt

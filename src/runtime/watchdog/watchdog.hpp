@@ -30,8 +30,7 @@ struct watchdog_state {
   cpu_spread spread;                          // cpu_spread.cpp: which machine is on which CPU
   reserve_policy reserve;                     // reserve.cpp: processors that are not worth a thread
   shut_out_machine shut_out[max_processors];  // world.cpp: by processor, while the world is stopped
-  bool follows_limits = true;  // world.cpp: the number of processors follows the CPUs
-  std::int64_t started_ns = 0;
+  bool follows_limits = true;    // world.cpp: the number of processors follows the CPUs
   std::int64_t house_ns = 0;     // when the duties of once a second are due
   idle_threads threads;          // threads.cpp
   stack_trimmer trimmer;         // trim.cpp
