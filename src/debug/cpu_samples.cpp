@@ -2,6 +2,7 @@
 
 #include "platform/os.hpp"
 #include "platform/sanitizer.hpp"
+#include "platform/unseen.hpp"
 #include "platform/unwind/own_process.hpp"
 #include "runtime/state/machine.hpp"
 #include "runtime/state/stack_bounds.hpp"
@@ -52,6 +53,8 @@ void take_stack(cpu_sample& s, const void* ucontext) noexcept {
 
 void sampled_thread::take(void* self, const void* ucontext, std::uint32_t intervals) noexcept {
   platform::taken_by_signal(self);
+  platform::passes_order(self);
+  const platform::unseen unseen;
   auto* t = static_cast<sampled_thread*>(self);
   const std::uint64_t all = t->missed_.load_relaxed() + intervals;  // own handler's
   cpu_sample* s = t->samples_.begin();

@@ -3,6 +3,7 @@
 
 #include "parts/event_ring.hpp"
 #include "platform/cpu_timer.hpp"
+#include "platform/unseen.hpp"
 #include "runtime/state/goroutine.hpp"
 
 #include <sley/detail/atomic.hpp>
@@ -42,6 +43,7 @@ class sampled_thread {
   // Calls `read(sample)` for each sample since the last call.
   template <class Read>
   void drain(Read read) {
+    platform::takes_order(this);
     samples_.drain(read);
   }
 

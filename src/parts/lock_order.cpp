@@ -3,6 +3,7 @@
 
 #include "base/print.hpp"
 #include "platform/current.hpp"
+#include "platform/unseen.hpp"
 
 #include <cstddef>
 #include <cstdlib>
@@ -41,6 +42,7 @@ bool may_follow(lock_rank next, lock_rank before) noexcept {
 
 void note_taken(const lock& l, lock_rank rank) noexcept {
   if (rank == lock_rank::none) return;
+  const platform::unseen unseen;
   platform::held_locks& held = platform::own_held_locks();
   for (std::size_t i = 0; i < held.count; ++i) {
     if (!may_follow(rank, held.ranks[i])) end_process(rank, held.ranks[i]);
@@ -51,6 +53,7 @@ void note_taken(const lock& l, lock_rank rank) noexcept {
 }
 
 void note_released(const lock& l) noexcept {
+  const platform::unseen unseen;
   platform::held_locks& held = platform::own_held_locks();
   for (std::size_t i = held.count; i-- > 0;) {
     if (held.locks[i] != &l) continue;

@@ -127,6 +127,14 @@ struct fiber_state {
 #endif
 };
 
+#ifdef SLEY_TSAN
+inline bool is_scheduler_unseen = false;  // [const] from boot on, see platform/unseen.hpp
+// Not seen itself, because a strand may be told of no order before it asks.
+[[gnu::noinline]] SLEY_UNINSTRUMENTED inline bool hides_scheduler() noexcept {
+  return is_scheduler_unseen;
+}
+#endif
+
 // What the thread sanitizer takes for a thread: each goroutine has one of its own, from its start
 // to its end, whatever stack it runs on.
 struct strand {
@@ -266,6 +274,10 @@ inline void call_after_reports([[maybe_unused]] void (*hook)(const char* report)
 [[gnu::always_inline]] inline void before_last_switch(fiber_state& to) noexcept {
 #ifdef SLEY_TSAN
   to.ended = __tsan_get_current_fiber();
+  if (hides_scheduler()) {
+    __tsan_switch_to_fiber(to.current, __tsan_switch_to_fiber_no_sync);
+    return;
+  }
 #endif
   before_switch(nullptr, to);
 }
@@ -347,7 +359,7 @@ inline void call_after_reports([[maybe_unused]] void (*hook)(const char* report)
   void* ended = __tsan_get_current_fiber();
   s.fiber = next.fiber;
   s.current = next.fiber;
-  __tsan_switch_to_fiber(next.fiber, 0);
+  __tsan_switch_to_fiber(next.fiber, hides_scheduler() ? __tsan_switch_to_fiber_no_sync : 0);
   __tsan_destroy_fiber(ended);
 #endif
 }

@@ -9,6 +9,7 @@
 #include <sley/runtime.hpp>
 
 #include "platform/cpu.hpp"
+#include "platform/unseen.hpp"
 #include "runtime/entry/enter.hpp"
 #include "runtime/state/processor.hpp"
 
@@ -43,6 +44,31 @@ struct pointer_pool::state {
     return m->p != nullptr && m->p->id < own.size() ? &own[m->p->id] : nullptr;  // PP-1
   }
 
+  void* take() noexcept {
+    const platform::unseen unseen;
+    rt::machine* m = rt::enter();
+    store* from = own_of(m);
+    void* taken = from == nullptr ? nullptr : from->pop();
+    if (taken == nullptr) {
+      const lock_guard lock(guard);
+      if (!shared.empty()) {
+        taken = shared.back();
+        shared.pop_back();
+      }
+    }
+    rt::leave(m);
+    return taken;
+  }
+
+  // By the only user.
+  void* take_of_any() noexcept {
+    const platform::unseen unseen;
+    for (store& s : own) {
+      if (void* p = s.pop()) return p;
+    }
+    return nullptr;
+  }
+
   std::vector<store> own;
   lock guard{lock_rank::objects};
   std::vector<void*> shared;  // [lock: guard] never grows over what is reserved
@@ -53,21 +79,14 @@ pointer_pool::pointer_pool()
 pointer_pool::~pointer_pool() = default;
 
 void* pointer_pool::take() noexcept {
-  rt::machine* m = rt::enter();
-  store* own = state_->own_of(m);
-  void* taken = own == nullptr ? nullptr : own->pop();
-  if (taken == nullptr) {
-    const lock_guard guard(state_->guard);
-    if (!state_->shared.empty()) {
-      taken = state_->shared.back();
-      state_->shared.pop_back();
-    }
-  }
-  rt::leave(m);
+  void* taken = state_->take();
+  platform::takes_order(taken);
   return taken;
 }
 
 bool pointer_pool::give(void* pointer) noexcept {
+  platform::passes_order(pointer);
+  const platform::unseen unseen;
   rt::machine* m = rt::enter();
   store* own = state_->own_of(m);
   bool is_kept = own != nullptr && own->push(pointer);
@@ -81,10 +100,10 @@ bool pointer_pool::give(void* pointer) noexcept {
 }
 
 void* pointer_pool::take_any() noexcept {
-  for (store& s : state_->own) {
-    if (void* p = s.pop()) return p;
-  }
-  return take();
+  void* taken = state_->take_of_any();
+  if (taken == nullptr) return take();
+  platform::takes_order(taken);
+  return taken;
 }
 
 }  // namespace sley::detail

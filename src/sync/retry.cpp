@@ -2,6 +2,7 @@
 #include <sley/retry.hpp>
 
 #include "platform/decisions.hpp"
+#include "platform/unseen.hpp"
 #include "runtime/entry/enter.hpp"
 #include "runtime/state/machine.hpp"
 
@@ -24,6 +25,7 @@ constexpr double endless_ns = static_cast<double>(std::numeric_limits<std::int64
 // From 0 to 1.
 double chance() noexcept {
   rt::machine* m = rt::enter();
+  const platform::unseen unseen;
   const std::uint32_t drawn = platform::draw(m->random);
   rt::leave(m);
   return drawn / static_cast<double>(std::numeric_limits<std::uint32_t>::max());

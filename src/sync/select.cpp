@@ -6,6 +6,7 @@
 #include <sley/select.hpp>
 
 #include "platform/decisions.hpp"
+#include "platform/unseen.hpp"
 #include "runtime/entry/enter.hpp"
 #include "runtime/queue/ready.hpp"
 #include "runtime/run/park.hpp"
@@ -75,6 +76,7 @@ class selection {
   }
 
   void order(base::random& random) noexcept {
+    const platform::unseen unseen;
     for (std::size_t i = 0; i < count_; ++i) {  // inside-out shuffle
       const std::size_t j = platform::draw_below(random, static_cast<std::uint32_t>(i + 1));
       poll_order_[i] = poll_order_[j];
@@ -240,8 +242,13 @@ class selection {
       queue_of(c).push(w);  // CH-1: look() found no peer
     }
     parking p{this, claim, timed};
+    platform::passes_order(claim);
+    for (std::size_t i = 0; i < count_; ++i) {
+      platform::passes_order(&cases_[lock_order_[i]].channel->guard);
+    }
     rt::park(count_ == 0 ? rt::wait::select_no_cases : rt::wait::select,
              timed ? nullptr : rt::waited::select(this), &let_go, &p);
+    platform::takes_order(claim);
     return leave_queues();
   }
 
@@ -335,6 +342,7 @@ std::size_t select_set::add(std::unique_ptr<entry> e) {
 std::size_t detail::choose_below(std::size_t bound) noexcept {
   if (bound == 1) return 0;
   rt::machine* m = rt::enter();
+  const platform::unseen unseen;
   const std::size_t chosen = platform::draw_below(m->random, static_cast<std::uint32_t>(bound));
   rt::leave(m);
   return chosen;

@@ -10,6 +10,7 @@
 
 #include "platform/decisions.hpp"
 #include "platform/os.hpp"
+#include "platform/unseen.hpp"
 #include "runtime/entry/enter.hpp"
 #include "runtime/queue/ready.hpp"
 #include "runtime/run/park.hpp"
@@ -191,7 +192,10 @@ bool timed_waiter::park(detail::wait_list& list, rt::wait reason, const void* ob
                         bool first_in_line) {
   list_ = &list;
   list.push(&node_, first_in_line);
+  platform::passes_order(&list.guard());
+  platform::passes_order(&claim_);
   rt::park(reason, shown(object), &commit_and_release, this);
+  platform::takes_order(&claim_);
   return !claim_.has_timed_out();
 }
 
@@ -213,7 +217,9 @@ void timed_waiter::get_in_line(detail::wait_list& list) noexcept {
 }
 
 bool timed_waiter::park_in_line(rt::wait reason, const void* object) noexcept {
+  platform::passes_order(&claim_);
   rt::park(reason, shown(object), &commit, this);
+  platform::takes_order(&claim_);
   return !claim_.has_timed_out();
 }
 

@@ -42,7 +42,6 @@ std::string creation_of(std::string_view goroutine, const std::string& report) {
 
 }  // namespace
 
-// A thread and a goroutine, so that no scheduler puts one behind the other.
 CHILD_MAIN(races) {
   return sley::run([] {
     std::atomic<int> begun = 0;
@@ -67,7 +66,8 @@ CHILD_MAIN(races) {
 
 TEST(race_report, names_the_goroutine) {
   if (!sley_test::under_tsan) GTEST_SKIP() << "there is no thread sanitizer";
-  const auto child = run_child("races");
+  // Otherwise the scheduler may put the goroutine behind the other one that waits for the thread.
+  const auto child = run_child("races", {{"SLEYDEBUG", "seqraces=1"}});
   EXPECT_TRUE(child.failed()) << child;
   EXPECT_TRUE(contains_match(child.err, "WARNING: ThreadSanitizer: data race")) << child;
   EXPECT_TRUE(contains_match(child.err, "Thread T[0-9]+ 'goroutine [0-9]+ left' ")) << child;

@@ -12,6 +12,7 @@
 #include "platform/current.hpp"
 #include "platform/probes.hpp"
 #include "platform/system_call.hpp"
+#include "platform/unseen.hpp"
 #include "runtime/entry/call_places.hpp"
 #include "runtime/entry/enter.hpp"
 #include "runtime/run/attend.hpp"
@@ -63,7 +64,10 @@ constexpr std::int64_t moment_ns = 100'000;
 // Parks until the call may begin, because there is a limit. Returns the machine then.
 [[gnu::noinline]] machine* take_place() noexcept {
   const int saved = platform::last_errno();
-  rt::announced_calls.take();
+  {
+    const platform::seen seen;
+    rt::announced_calls.take();
+  }
   platform::set_errno(saved);
   machine* m = rt::current_machine();
   m->has_call_place = true;
@@ -72,6 +76,7 @@ constexpr std::int64_t moment_ns = 100'000;
 
 // After the call: the goroutine may be on another machine than in it.
 [[gnu::noinline]] void give_place_back() noexcept {
+  const platform::seen seen;
   const int saved = platform::last_errno();
   rt::announced_calls.give_back();
   platform::set_errno(saved);
@@ -90,12 +95,14 @@ inline machine* machine_for_call() noexcept {
 }  // namespace
 
 bool rt::leave_call(machine* m) noexcept {
+  const platform::unseen unseen;
   m->has_left_call = true;
   ++m->locks;
   return end(m);
 }
 
 void detail::begin_blocking() noexcept {
+  const platform::unseen unseen;
   if (machine* m = machine_for_call()) {
     begin(with_place(m));
     return;
@@ -105,6 +112,8 @@ void detail::begin_blocking() noexcept {
 }
 
 void detail::end_blocking() noexcept {
+  platform::passes_order_to_thread();
+  const platform::unseen unseen;
   machine* m = rt::this_machine();
   if (m == nullptr || m->is_foreign) return;
   if (m->nested_calls != 0) {
@@ -122,6 +131,8 @@ void detail::end_blocking() noexcept {
 }
 
 long detail::blocking_syscall(long number, const long (&args)[6]) noexcept {
+  platform::passes_order_to_thread();
+  const platform::unseen unseen;
   machine* m = machine_for_call();
   const auto call = [number, &args] {
     return platform::system_call(number, args[0], args[1], args[2], args[3], args[4], args[5]);

@@ -10,6 +10,7 @@
 #include "platform/fault.hpp"
 #include "platform/keep_loaded.hpp"
 #include "platform/malloc_arenas.hpp"
+#include "platform/unseen.hpp"
 #include "runtime/entry/main_exception.hpp"
 #include "runtime/inspect/dump.hpp"
 #include "runtime/inspect/fatal.hpp"
@@ -88,6 +89,7 @@ void boot() noexcept {
   detail::check_lock = &check_lock_is_taken_inside;
   sched.booted_ns = platform::now_ns();
   read_debug_settings();
+  if (debug_options().finds_sequential_races) platform::hide_scheduler();
   if (!debug_options().advises_guards) platform::never_advise_guards();
   announce_fallback();
   platform::show_runtime({.is_in_user_code = &is_in_user_code,

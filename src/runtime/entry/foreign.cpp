@@ -8,6 +8,7 @@
 #include "platform/current.hpp"
 #include "platform/exception_state.hpp"
 #include "platform/fault.hpp"
+#include "platform/unseen.hpp"
 #include "runtime/entry/boot.hpp"
 #include "runtime/run/exit.hpp"
 #include "runtime/state/records.hpp"
@@ -32,6 +33,7 @@ pthread_key_t thread_end_key;
 void forget_thread(void* arg) {
   auto* m = static_cast<machine*>(arg);
   end_extra(m->self);
+  const platform::unseen unseen;
   platform::set_current_machine(nullptr);
   detach_thread(m);
   give_machine(m);
@@ -59,12 +61,14 @@ goroutine* make_self(machine* m) noexcept {
     boot();
     return pthread_key_create(&thread_end_key, &forget_thread) == 0;
   }();
+  const platform::unseen unseen;
   machine* m = new_machine();
   SLEY_CHECK(m != nullptr, "there is memory for a thread's record");
   m->is_foreign = true;
   m->locks = 1;
   if (m->self == nullptr) m->self = make_self(m);
   SLEY_CHECK(m->self != nullptr, "there is memory for a thread's record");
+  forget_former_user(*m->self);
   m->self->noted_locks = {};
   m->g = m->self;
   m->thread_exceptions = platform::thread_exception_state();

@@ -6,6 +6,7 @@
 #include "runtime/entry/main_exception.hpp"
 
 #include "base/check.hpp"
+#include "platform/unseen.hpp"
 #include "runtime/inspect/exception_header.hpp"
 #include "runtime/inspect/fatal.hpp"
 #include "runtime/state/machine.hpp"
@@ -51,6 +52,7 @@ bool is_caught_by_caller(_Unwind_Exception* exception) noexcept {
 
 // By the main goroutine, which blocks its thread: the exception is in flight.
 bool does_run_catch(_Unwind_Exception* exception) noexcept {
+  const platform::unseen unseen;
   sched.main.leaving = exception;
   sched.main.done.wake();
   sched.main.answer.sleep();
@@ -68,15 +70,28 @@ void end_unless_caught(_Unwind_Exception* exception) noexcept {
   std::terminate();
 }
 
+namespace {
+
+// False: it has ended.
+bool does_main_ask() noexcept {
+  const platform::unseen unseen;
+  sched.main.done.sleep();
+  return sched.main.leaving != nullptr;
+}
+
+void answer_main() noexcept {
+  const platform::unseen unseen;
+  sched.main.done.clear();
+  sched.main.is_caught = is_caught_by_caller(sched.main.leaving);
+  sched.main.leaving = nullptr;
+  sched.main.answer.wake();
+}
+
+}  // namespace
+
 void sleep_in_run() noexcept {
-  for (;;) {  // ends with the main goroutine
-    sched.main.done.sleep();
-    if (sched.main.leaving == nullptr) return;
-    sched.main.done.clear();
-    sched.main.is_caught = is_caught_by_caller(sched.main.leaving);
-    sched.main.leaving = nullptr;
-    sched.main.answer.wake();
-  }
+  while (does_main_ask()) answer_main();
+  platform::takes_order(&sched.main.done);
 }
 
 }  // namespace sley::rt

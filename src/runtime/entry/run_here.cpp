@@ -3,6 +3,7 @@
 #include "base/check.hpp"
 #include "platform/exception_state.hpp"
 #include "platform/fault.hpp"
+#include "platform/unseen.hpp"
 #include "runtime/entry/enter.hpp"
 #include "runtime/entry/foreign.hpp"
 #include "runtime/inspect/last_words.hpp"
@@ -31,6 +32,7 @@ namespace {
 
 // Inside. The goroutine has the thread and a processor after.
 void begin_main(machine* m, goroutine* g) noexcept {
+  const platform::unseen unseen;
   g->status.transition(parts::status::idle, parts::status::runnable);
   sched.spawned.add_relaxed(1);
   m->is_foreign = false;
@@ -45,6 +47,7 @@ void begin_main(machine* m, goroutine* g) noexcept {
 
 // Inside. The thread is foreign again.
 void end_main(machine* m, goroutine* g) noexcept {
+  const platform::unseen unseen;
   detach_thread(m);
   g->status.transition(parts::status::running, parts::status::dead);
   count(m->p->figures.finished);
@@ -78,6 +81,7 @@ __attribute__((noinline, no_sanitize("null"))) bool run_main_task(goroutine* g,
 
 // The main goroutine is gone, and run() does not return: its thread has no more use.
 [[noreturn]] void wait_for_ever(machine* m) noexcept {
+  const platform::unseen unseen;
   processor* p = release_p(m);
   m->g->reason = wait::goexit;
   m->g->waits_for = nullptr;

@@ -4,6 +4,7 @@
 #include <sley/detail/deadline.hpp>
 
 #include "platform/decisions.hpp"
+#include "platform/unseen.hpp"
 #include "runtime/entry/enter.hpp"
 #include "runtime/entry/foreign.hpp"
 #include "runtime/entry/main_exception.hpp"
@@ -87,6 +88,7 @@ void exit() {
 
 void lock_os_thread() {
   if (self() == nullptr) return;
+  const platform::unseen unseen;
   rt::machine* m = rt::this_machine();
   ++m->user_locks;
   ++m->locks;
@@ -94,6 +96,7 @@ void lock_os_thread() {
 
 void unlock_os_thread() {
   if (self() == nullptr) return;
+  const platform::unseen unseen;
   rt::machine* m = rt::this_machine();
   if (m->user_locks == 0) return;
   --m->user_locks;
@@ -119,6 +122,8 @@ struct main_task {
       *error = std::current_exception();
       if (*error == nullptr) throw;  // no exception, but exit() unwinding the stack
     }
+    platform::passes_order(&rt::sched.main.done);
+    const platform::unseen unseen;
     rt::current_machine()->main_returned = true;  // finish() wakes run() when all is counted
   }
 };

@@ -9,6 +9,7 @@
 #include "platform/fault.hpp"
 #include "platform/interrupt.hpp"
 #include "platform/os.hpp"
+#include "platform/unseen.hpp"
 #include "platform/unwind/own_process.hpp"
 #include "platform/unwind/sleeper.hpp"
 #include "runtime/source/descriptor.hpp"
@@ -159,7 +160,10 @@ errand* current_errand;  // [owner] the printing thread; one at a time
 void run_errand() {
   errand* e = current_errand;
   platform::after_switch(e->fiber);
-  platform::call_without_alternate_stack(e->run, e->arg);
+  {
+    const platform::unseen unseen;
+    platform::call_without_alternate_stack(e->run, e->arg);
+  }
   platform::context never_resumed;
   platform::before_switch(nullptr, *e->from);
   platform::switch_context(never_resumed, e->back);

@@ -4,6 +4,7 @@
 #include "platform/decisions.hpp"
 #include "platform/probes.hpp"
 #include "platform/sanitizer.hpp"
+#include "platform/unseen.hpp"
 #include "runtime/queue/wake.hpp"
 #include "runtime/state/machine.hpp"
 #include "runtime/state/processor.hpp"
@@ -65,6 +66,7 @@ namespace {
 
 void start(machine* m, goroutine* g) noexcept {
   platform::create_strand(g->strand);
+  const platform::unseen unseen;
   g->noted_locks = {};
   g->status.transition(parts::status::idle, parts::status::runnable);
   platform::probe_spawn(g->id, g->created_by, g->created_at);
@@ -123,6 +125,8 @@ inline bool is_traced(const machine* m) noexcept {
 }  // namespace
 
 void ready(goroutine* g) noexcept {
+  platform::passes_order(&g->strand);
+  const platform::unseen unseen;
   if (make_runnable(g)) return ready_with_needs(g);
   machine* m = current_machine();
   if (__builtin_expect(is_traced(m), 0)) return ready_noted(m, g);
@@ -157,7 +161,10 @@ void queue_all(goroutine_list&& runnable) noexcept {
 
 }  // namespace
 
-void ready_all(goroutine_list&& woken) noexcept { queue_all(make_all_runnable(std::move(woken))); }
+void ready_all(goroutine_list&& woken) noexcept {
+  const platform::unseen unseen;
+  queue_all(make_all_runnable(std::move(woken)));
+}
 
 goroutine* ready_all_to_run_first(goroutine_list&& woken) noexcept {
   goroutine_list runnable = make_all_runnable(std::move(woken));
@@ -167,6 +174,7 @@ goroutine* ready_all_to_run_first(goroutine_list&& woken) noexcept {
 }
 
 void ready_from_outside(goroutine* g) noexcept {
+  const platform::unseen unseen;
   if (!make_runnable(g) || !is_woken_thread(g)) run_last(g);
 }
 

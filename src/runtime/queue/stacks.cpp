@@ -10,6 +10,7 @@
 #include "runtime/queue/stacks.hpp"
 
 #include "base/print.hpp"
+#include "platform/unseen.hpp"
 #include "runtime/queue/ready.hpp"
 #include "runtime/state/sched_state.hpp"
 
@@ -40,6 +41,7 @@ void bind(goroutine* g, parts::stack* s) noexcept {
   g->stack = s;
   g->needs.store_relaxed(0);
   g->context = platform::make_context(s->top, sched.goroutine_main);
+  platform::forget_stack(s->low, s->usable_bytes());
   platform::begin_again(s->fiber, g->strand, s->low, s->usable_bytes());
 }
 

@@ -3,6 +3,7 @@
 
 #include "base/check.hpp"
 #include "platform/probes.hpp"
+#include "platform/unseen.hpp"
 #include "runtime/queue/idle.hpp"
 #include "runtime/run/park.hpp"
 #include "runtime/run/pause.hpp"
@@ -63,6 +64,7 @@ void regain_p(machine* m, bool may_move) noexcept {
 // the time slice is over, the goroutine waits for its next turn. It stays on its thread, because
 // the caller may hold a std::mutex and call a function that never parks.
 machine* attend(machine* m, bool may_move) noexcept {
+  const platform::unseen unseen;
   // Checked before any wait, because in the child no other thread is left to open the border.
   if ((m->border.attention() & border::forked) != 0) {
     base::fatal("sley: used after fork(): the child may only exec or _exit");

@@ -4,6 +4,7 @@
 #include "runtime/run/exit.hpp"
 
 #include "base/check.hpp"
+#include "platform/unseen.hpp"
 #include "runtime/queue/stacks.hpp"
 #include "runtime/run/attend.hpp"
 #include "runtime/run/pause.hpp"
@@ -36,13 +37,18 @@ void retire(machine* m, goroutine* g) noexcept {
 }
 
 // A new stack has been switched to.
-[[gnu::noinline]] void arrive() noexcept { come_back(current_machine()->g->stack->fiber, {}); }
+[[gnu::noinline]] void arrive() noexcept {
+  const platform::unseen unseen;
+  come_back(current_machine()->g->stack->fiber, {});
+}
 
 // Runs the task of the goroutine that has this stack. Exceptions are not caught: an exception that
 // no frame wants is reported while its stack still stands (see sley_goroutine_personality). The
 // object of a forced unwind is null, though the ABI has it caught by reference.
 __attribute__((noinline, no_sanitize("null"))) void run_task() {
-  goroutine* g = current_machine()->g;
+  const machine* m = current_machine();
+  goroutine* g = m->g;
+  m->variables.forget();
   show_in_reports(*g);
   current_machine()->border.leave();
   try {
@@ -62,6 +68,8 @@ struct continuation {
 };
 
 [[gnu::noinline]] continuation finish() noexcept {
+  platform::passes_order_to_thread();
+  const platform::unseen unseen;
   machine* m = current_machine();
   goroutine* g = m->g;
   parts::stack* s = g->stack;
@@ -78,6 +86,7 @@ struct continuation {
   }
   if (next != nullptr && next->stack == s) {
     m->g = next;
+    platform::forget_stack(s->low, s->usable_bytes());
     platform::reset_floating_point();
     return {true, next};
   }

@@ -3,6 +3,7 @@
 
 #include "platform/decisions.hpp"
 #include "platform/interrupt.hpp"
+#include "platform/unseen.hpp"
 #include "runtime/queue/ready.hpp"
 #include "runtime/run/park.hpp"
 #include "runtime/source/descriptor.hpp"
@@ -214,6 +215,7 @@ bool unwatch(watched* w) noexcept {
   if (w->users != 0) {
     io_waiter self{.g = current_machine()->g};
     w->closer = &self;
+    platform::passes_order(&w->lock);
     park(wait::io_close, nullptr, &found_waiting::let_go, &found);
   } else {
     w->lock.release();

@@ -8,6 +8,7 @@
 #include "platform/decisions.hpp"
 #include "platform/os.hpp"
 #include "platform/probes.hpp"
+#include "platform/unseen.hpp"
 #include "runtime/queue/ready.hpp"
 #include "runtime/queue/wake.hpp"
 #include "runtime/run/switch.hpp"
@@ -59,14 +60,17 @@ bool stays_on_yield(const processor* p) noexcept {
   }
 }
 
-[[gnu::always_inline]] inline void park_now(wait reason, const void* object,
-                                            after_switch_action action, void* arg) noexcept {
+// Returns the goroutine.
+[[gnu::always_inline]] inline const goroutine* park_unseen(wait reason, const void* object,
+                                                           after_switch_action action,
+                                                           void* arg) noexcept {
+  const platform::unseen unseen;
   machine* m = current_machine();
+  goroutine* g = m->g;
   if (__builtin_expect(m->locks != 0, 0)) {
     park_thread(m, reason, object, action, arg);
-    return;
+    return g;
   }
-  goroutine* g = m->g;
   platform::probe_park(g->id, static_cast<std::uint8_t>(reason), object);
   g->reason = reason;
   g->waits_for = object;
@@ -76,6 +80,13 @@ bool stays_on_yield(const processor* p) noexcept {
   goroutine* next = next_local(m, departure::parks).g;
   if (next == nullptr) count_leave(m->p, g, departure::parks);
   switch_away(m, g, next);
+  return g;
+}
+
+[[gnu::always_inline]] inline void park_now(wait reason, const void* object,
+                                            after_switch_action action, void* arg) noexcept {
+  platform::passes_order_to_thread();
+  platform::takes_order(&park_unseen(reason, object, action, arg)->strand);
 }
 
 // While the block profile is on. From Go's blockevent, but the delay ends when the goroutine runs.
@@ -95,6 +106,7 @@ bool stays_on_yield(const processor* p) noexcept {
 }
 
 void park_and_release(wait reason, const void* object, detail::lock& held) noexcept {
+  platform::passes_order(&held);
   park(reason, object, &release_lock, &held);
 }
 
@@ -103,6 +115,8 @@ void park_and_release(wait reason, const void* object, detail::lock& held) noexc
 // When that is empty and the goroutine would be alone in the global queue, queueing it and taking
 // it is one step. Otherwise the slow path takes a batch from the global queue.
 [[gnu::noinline]] void yield() noexcept {
+  platform::passes_order_to_thread();
+  const platform::unseen unseen;
   machine* m = current_machine();
   goroutine* g = m->g;
   if (__builtin_expect(m->locks != 0, 0)) {

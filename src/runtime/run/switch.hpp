@@ -29,6 +29,7 @@ namespace sley::rt {
                                              const platform::exception_state& exceptions) noexcept {
   platform::after_switch(own);
   machine* m = current_machine();
+  m->variables.forget();
   *m->thread_exceptions = exceptions;
   run_after_switch(m);
 }

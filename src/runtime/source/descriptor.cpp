@@ -2,6 +2,7 @@
 #include "runtime/source/descriptor.hpp"
 
 #include "parts/registry.hpp"
+#include "platform/unseen.hpp"
 #include "runtime/state/records.hpp"
 #include "runtime/state/sched_state.hpp"
 
@@ -42,12 +43,15 @@ goroutine* take_waiter(io_side& side, io_result result) noexcept {
   io_waiter* waiter = std::exchange(side.waiter, nullptr);
   if (waiter == nullptr) return nullptr;
   waiter->result = result;
+  platform::passes_order(&waiter->g->strand);
   return waiter->g;
 }
 
 goroutine* alert(io_observer& o) noexcept {
   o.is_alerted = true;
-  return o.tell == nullptr ? std::exchange(o.g, nullptr) : o.tell(o);
+  goroutine* g = o.tell == nullptr ? std::exchange(o.g, nullptr) : o.tell(o);
+  if (g != nullptr) platform::passes_order(&g->strand);
+  return g;
 }
 
 void alert_observers(watched* w, goroutine_list& woken) noexcept {

@@ -7,6 +7,7 @@
 
 #include "platform/decisions.hpp"
 #include "platform/poller.hpp"
+#include "platform/unseen.hpp"
 #include "runtime/source/descriptor.hpp"
 #include "runtime/source/poll_sets.hpp"
 #include "runtime/state/sched_state.hpp"
@@ -44,6 +45,7 @@ void move_to_set(watched* w, std::uint32_t set) noexcept {
 // because machines with less work took it, choose its present place. Else choose the CPU where the
 // packets come in, because its caches have their contents, and often the other end runs there.
 [[gnu::noinline]] void choose_poll_set(watched* w, processor* p) noexcept {
+  const platform::unseen unseen;
   const bool is_mostly_away = w->waits_away > w->waits / 3;
   w->waits = 0;
   w->waits_away = 0;

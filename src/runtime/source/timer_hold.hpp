@@ -1,6 +1,7 @@
 // Several changes to a timer in one step.
 #pragma once
 
+#include "platform/unseen.hpp"
 #include "runtime/queue/wake.hpp"
 #include "runtime/state/processor.hpp"
 
@@ -26,15 +27,12 @@ inline void publish_and_release(timer_set& set, std::int64_t when_ns) noexcept {
 class timer_hold {
  public:
   explicit timer_hold(timer* t) noexcept : t_(t) {
-    for (;;) {  // ends when the timer has not moved to another heap meanwhile
-      processor* home = t->home.read();
-      home->timers.lock.acquire();
-      set_ = &home->timers;
-      if (t->home.read_relaxed() == home) return;
-      home->timers.lock.release();
-    }
+    lock_home(t);
+    platform::takes_order(t);
   }
   ~timer_hold() {
+    platform::passes_order(t_);
+    const platform::unseen unseen;
     if (has_armed_) {
       publish_and_release(*set_, t_->when_ns);
     } else {
@@ -45,9 +43,13 @@ class timer_hold {
   timer_hold(const timer_hold&) = delete;
   timer_hold& operator=(const timer_hold&) = delete;
 
-  bool is_armed() const noexcept { return t_->is_in_heap(); }
+  bool is_armed() const noexcept {
+    const platform::unseen unseen;
+    return t_->is_in_heap();
+  }
   // True if it was armed.
   bool disarm() noexcept {
+    const platform::unseen unseen;
     const bool was_armed = is_armed();
     if (was_armed) set_->heap.remove(t_);
     return was_armed;
@@ -56,6 +58,17 @@ class timer_hold {
   [[nodiscard]] bool arm(std::int64_t when_ns) noexcept;
 
  private:
+  [[gnu::always_inline]] void lock_home(const timer* t) noexcept {
+    const platform::unseen unseen;
+    for (;;) {  // ends when the timer has not moved to another heap meanwhile
+      processor* home = t->home.read();
+      home->timers.lock.acquire();
+      set_ = &home->timers;
+      if (t->home.read_relaxed() == home) return;
+      home->timers.lock.release();
+    }
+  }
+
   timer* t_;
   timer_set* set_;  // the timer's home
   bool has_armed_ = false;

@@ -3,6 +3,7 @@
 
 #include "base/check.hpp"
 #include "platform/decisions.hpp"
+#include "platform/unseen.hpp"
 #include "runtime/queue/ready.hpp"
 #include "runtime/source/prefetch.hpp"
 #include "runtime/source/timer_hold.hpp"
@@ -93,7 +94,11 @@ goroutine* fire(timer_set& set, timer* t, std::int64_t now_ns) noexcept {
     now_ns = platform::now_ns();
     set.heap.insert(t, next_period(t, now_ns));
   }
-  return t->fire(t, now_ns);
+  const platform::seen seen;
+  platform::takes_order(t);
+  goroutine* g = t->fire(t, now_ns);
+  platform::passes_order(t);
+  return g;
 }
 
 // The number of goroutines that fit into the local queue and the next slot, which is free again
@@ -131,6 +136,8 @@ std::size_t fire_due(timer_set& set, std::int64_t now_ns, std::size_t limit,
 }  // namespace
 
 bool add_timer(timer* t, std::int64_t when_ns) noexcept {
+  platform::passes_order(t);
+  const platform::unseen unseen;
   processor* p = heap_for(current_machine());
   if (!lock_with_room(p->timers)) return false;
   t->home.publish(p);
@@ -140,6 +147,7 @@ bool add_timer(timer* t, std::int64_t when_ns) noexcept {
 }
 
 bool add_sleeper(goroutine* g, std::int64_t when_ns) noexcept {
+  const platform::unseen unseen;
   timer_set& set = heap_for(current_machine())->timers;
   if (!lock_with_room(set)) return false;
   set.heap.insert_guest(g, when_ns);
@@ -153,6 +161,7 @@ bool remove_timer(timer* t) noexcept {
 }
 
 bool timer_hold::arm(std::int64_t when_ns) noexcept {
+  const platform::unseen unseen;
   if (t_->is_in_heap()) {
     set_->heap.move(t_, when_ns);
   } else {
@@ -165,6 +174,7 @@ bool timer_hold::arm(std::int64_t when_ns) noexcept {
 }
 
 void insert_again(timer* t, std::int64_t when_ns) noexcept {
+  const platform::unseen unseen;
   t->home.read_relaxed()->timers.heap.insert(t, when_ns);  // the timer has just left this heap
 }
 
@@ -214,6 +224,7 @@ bool run_due_timers(processor* p) noexcept {
     if (woken.are_many_waiting) prefetch_stacks({woken.all, woken.size});
     for (std::size_t i = 0; i < woken.size; ++i) {
       goroutine* g = woken.all[i];
+      const platform::seen seen;
       if (g->status.get() == parts::status::idle) {
         start(current_machine(), g);
       } else {

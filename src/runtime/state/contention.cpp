@@ -2,6 +2,7 @@
 
 #include "platform/decisions.hpp"
 #include "platform/os.hpp"
+#include "platform/unseen.hpp"
 #include "platform/unwind/own_process.hpp"
 #include "runtime/state/machine.hpp"
 #include "runtime/state/processor.hpp"
@@ -55,10 +56,19 @@ bool contention_profile::make_room() noexcept {
   to->add({.stack = {frames, count}, .count = weight.count, .amount = weight.delay_ns});
 }
 
+namespace {
+
+std::uint32_t draw_here() noexcept {
+  const platform::unseen unseen;
+  return platform::draw(current_machine()->random);
+}
+
+}  // namespace
+
 void note_wait(std::int64_t delay_ns) noexcept {
   const std::int64_t rate_ns = block_profile.rate();
   if (rate_ns == 0) return;
-  const std::uint32_t chance = platform::draw(current_machine()->random);
+  const std::uint32_t chance = draw_here();
   const auto weight = parts::weight_of_wait(delay_ns, rate_ns, chance);
   if (weight) block_profile.add(*weight);
 }
@@ -74,6 +84,7 @@ void count_lock_wait(std::int64_t delay_ns) noexcept {
 
 void note_unlock(std::int64_t delay_ns) noexcept {
   constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
+  const platform::unseen unseen;
   const auto fraction = static_cast<std::uint32_t>(std::min(mutex_profile.rate(), most));
   if (fraction == 0 || platform::draw_below(current_machine()->random, fraction) != 0) return;
   mutex_profile.add(parts::weight_of_one_in(fraction, delay_ns));

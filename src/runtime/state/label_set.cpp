@@ -2,6 +2,8 @@
 
 #include <sley/detail/atomic.hpp>
 
+#include "platform/unseen.hpp"
+
 #include <algorithm>
 #include <functional>
 #include <string_view>
@@ -28,7 +30,9 @@ std::uint64_t hash_of(std::span<const debug::label> labels) noexcept {
 }  // namespace
 
 label_set::label_set(std::vector<debug::label> sorted)
-    : all(std::move(sorted)), hash(hash_of(all)) {}
+    : all(std::move(sorted)), hash(hash_of(all)) {
+  platform::passes_order(this);
+}
 
 void add_reference(const label_set& labels) noexcept { labels.references.add(); }
 
@@ -38,6 +42,7 @@ void drop_reference(const label_set& labels) noexcept {
 
 std::span<const debug::label> labels_in(const label_set* labels) noexcept {
   if (labels == nullptr) return {};
+  platform::takes_order(labels);
   return labels->all;
 }
 

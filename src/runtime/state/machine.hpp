@@ -14,6 +14,7 @@
 #include "platform/os.hpp"
 #include "platform/placement.hpp"
 #include "platform/sanitizer.hpp"
+#include "platform/unseen.hpp"
 #include "runtime/state/goroutine.hpp"
 
 #include <cstdint>
@@ -96,7 +97,8 @@ struct alignas(platform::cache_line_bytes) machine {
   // Of its own stack (Go's g0), while a goroutine runs. The control words are the thread's while it
   // is on that stack: switch.hpp. [owner]
   platform::context context;
-  platform::fiber_state fiber;   // [owner]
+  platform::fiber_state fiber;                                 // [owner]
+  [[no_unique_address]] platform::thread_variables variables;  // [const] while the thread lives
   parts::note note;              // the thread sleeps on it without work and for its turn
   processor* next_p = nullptr;   // handed over with the wake of the note; null: go on without
   processor* last_p = nullptr;   // [owner] the processor that it held last

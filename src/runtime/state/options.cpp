@@ -101,9 +101,12 @@ const char* set_debug(std::string_view name, std::optional<std::uint64_t> value)
   } else if (name == "failurereportoff") {
     if (!value || *value > 1) return "failurereportoff= and 0 or 1";
     debug.reports_failures = *value == 0;
+  } else if (name == "seqraces") {
+    if (!value || *value > 1) return "seqraces= and 0 or 1";
+    debug.finds_sequential_races = *value == 1;
   } else {
     return "schedtrace, scheddetail, schedsample, slice, asyncpreemptoff, reserveoff, "
-           "guardadviceoff or failurereportoff, each with = and a number";
+           "guardadviceoff, failurereportoff or seqraces, each with = and a number";
   }
   return nullptr;
 }

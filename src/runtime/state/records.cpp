@@ -5,6 +5,7 @@
 #include "platform/decisions.hpp"
 #include "platform/os.hpp"
 #include "platform/placement.hpp"
+#include "platform/unseen.hpp"
 #include "runtime/state/sched_state.hpp"
 
 #include <new>
@@ -64,6 +65,7 @@ void spill(processor* p) noexcept {
 }  // namespace
 
 goroutine* take_record(machine* m) noexcept {
+  const platform::unseen unseen;
   goroutine* g = nullptr;
   if (processor* p = m->p; p != nullptr) {
     if (p->dead.is_empty()) refill(p);
@@ -72,6 +74,7 @@ goroutine* take_record(machine* m) noexcept {
     g = take_shared_record();
   }
   if (g == nullptr) return nullptr;
+  forget_former_user(*g);
   g->reader_slot = nullptr;
   if (g->status.get() == parts::status::dead) {
     g->status.transition(parts::status::dead, parts::status::idle);
@@ -80,6 +83,7 @@ goroutine* take_record(machine* m) noexcept {
 }
 
 void give_record(machine* m, goroutine* g) noexcept {
+  const platform::unseen unseen;
   if (processor* p = m->p; p != nullptr) {
     p->dead.push_front(g);
     if (p->dead.size() > dead_cache) spill(p);
@@ -90,6 +94,7 @@ void give_record(machine* m, goroutine* g) noexcept {
 }
 
 std::uint64_t next_goroutine_id(machine* m) noexcept {
+  const platform::unseen unseen;
   processor* p = m->p;
   if (p == nullptr) return sched.next_goroutine_id.add_relaxed(1);
   if (p->next_id == p->last_id) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "parts/registry.hpp"
+#include "platform/unseen.hpp"
 #include "runtime/state/goroutine.hpp"
 #include "runtime/state/machine.hpp"
 
@@ -14,6 +15,12 @@ namespace sley::rt {
 goroutine* take_record(machine* m) noexcept;
 // Takes back the record of a goroutine that is dead or was never started. [inside]
 void give_record(machine* m, goroutine* g) noexcept;
+// For the thread sanitizer: the record has a new user. take_record() has done this.
+inline void forget_former_user(const goroutine& g) noexcept {
+  platform::forget_accesses(&g, sizeof g);
+  platform::forget_memory(g.task, sizeof g.task);
+  platform::forget_memory(&g.strand, sizeof g.strand);
+}
 // Never given out before, never 0 or 1. [inside]
 std::uint64_t next_goroutine_id(machine* m) noexcept;
 

@@ -12,6 +12,7 @@
 #include "platform/interrupt.hpp"
 #include "platform/os.hpp"
 #include "platform/probes.hpp"
+#include "platform/unseen.hpp"
 #include "runtime/inspect/stack_trace.hpp"
 #include "runtime/queue/hand_off.hpp"
 #include "runtime/queue/idle.hpp"
@@ -137,6 +138,7 @@ void wait_for_p(machine* m) noexcept {
 }
 
 bool on_interrupt() noexcept {
+  const platform::unseen unseen;
   machine* m = this_machine();
   if (m == nullptr || !m->signalled.exchange_acq_rel(false, "TC-2")) return false;
   if (collect_if_asked(m)) return true;

@@ -19,6 +19,7 @@
 #include "base/check.hpp"
 #include "platform/decisions.hpp"
 #include "platform/os.hpp"
+#include "platform/unseen.hpp"
 #include "runtime/inspect/dump.hpp"
 #include "runtime/queue/ready.hpp"
 #include "runtime/queue/stacks.hpp"
@@ -162,6 +163,7 @@ bool rest(std::int64_t now_ns) noexcept {
 }
 
 void sysmon_main(void*) {
+  const platform::unseen unseen;
   platform::set_exact_timers();
   platform::ask_for_short_slices();
   watchdog.house_ns = platform::now_ns() + second_ns;

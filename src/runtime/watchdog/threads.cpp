@@ -17,6 +17,7 @@
 #include "platform/fault.hpp"
 #include "platform/interrupt.hpp"
 #include "platform/os.hpp"
+#include "platform/unseen.hpp"
 #include "runtime/inspect/last_words.hpp"
 #include "runtime/queue/hand_off.hpp"
 #include "runtime/queue/idle.hpp"
@@ -53,13 +54,15 @@ void end_machine(machine* m) noexcept {
   give_machine(m);
 }
 
-void machine_main(void* arg) {
+void run_machine(void* arg) noexcept {
+  const platform::unseen unseen;
   auto* m = static_cast<machine*>(arg);
   m->border.enter();
   platform::set_current_machine(m);
   m->signal_stack = platform::use_alternate_signal_stack();
   platform::allow_interrupts();
   platform::adopt_thread_stack(m->fiber);
+  m->variables.find();
   m->thread_exceptions = platform::thread_exception_state();
   platform::save_control(m->context.control);
   attach_thread(m);
@@ -67,6 +70,12 @@ void machine_main(void* arg) {
   take_up_search(m);  // TH-1: under the scheduler's lock
   schedule(m);
   end_machine(m);
+}
+
+// What follows may be destructors of thread_local objects, which goroutines have made.
+void machine_main(void* arg) {
+  run_machine(arg);
+  platform::takes_order_of_thread();
 }
 
 [[noreturn]] void die_of_exhaustion() noexcept {
@@ -125,6 +134,7 @@ void make_thread() noexcept {
 }
 
 void template_main(void*) {
+  const platform::unseen unseen;
   sched.threads.template_id.store_relaxed(platform::current_thread_id());
   for (;;) {
     sched.threads.template_note.sleep();
