@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """A call upwards between two rooms of src/runtime does not link.
 
-usage: arrows_test.py COMPILER UPWARDS.o OBJECTS LIBRARIES     lists are separated by commas
+usage: arrows_test.py UPWARDS.o OBJECTS LIBRARIES LINK...     lists are separated by commas
+
+LINK is the compiler, with the flags that it needs to link for the machine that is built for.
 
 Links the file of this folder as a file of the room `state`: without the room `queue`, which must
 fail and name the function, and with it.
@@ -13,10 +15,10 @@ import sys
 import tempfile
 
 
-def link(compiler, objects, libraries):
+def link(command, objects, libraries):
     with tempfile.TemporaryDirectory() as folder:
         done = subprocess.run(
-            [compiler, "-shared", "-o", os.path.join(folder, "out.so"), "-Wl,-z,defs", *objects,
+            [*command, "-shared", "-o", os.path.join(folder, "out.so"), "-Wl,-z,defs", *objects,
              *libraries, "-pthread"], capture_output=True, text=True)
     return done.returncode, done.stderr
 
@@ -27,12 +29,12 @@ def of_rooms(objects, rooms):
 
 
 def main():
-    compiler, upwards, objects, libraries = sys.argv[1:]
+    upwards, objects, libraries, *command = sys.argv[1:]
     objects, libraries = objects.split(","), libraries.split(",")
-    status, text = link(compiler, [upwards, *of_rooms(objects, "state")], libraries)
+    status, text = link(command, [upwards, *of_rooms(objects, "state")], libraries)
     if status == 0 or "wake_p" not in text:
         sys.exit(f"a call upwards links, or fails otherwise:\n{text}")
-    status, text = link(compiler, [upwards, *of_rooms(objects, "state|queue")], libraries)
+    status, text = link(command, [upwards, *of_rooms(objects, "state|queue")], libraries)
     if status != 0:
         sys.exit(f"the same call to a room below does not link:\n{text}")
 
