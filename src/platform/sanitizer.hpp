@@ -37,6 +37,13 @@
 #if __has_include(<sanitizer/linux_syscall_hooks.h>)  // with clang's runtime, not with GCC's
 #include <sanitizer/linux_syscall_hooks.h>
 #endif
+// No header of the runtime declares them.
+extern "C" {
+void AnnotateIgnoreReadsBegin(const char* file, int line);
+void AnnotateIgnoreReadsEnd(const char* file, int line);
+void AnnotateIgnoreWritesBegin(const char* file, int line);
+void AnnotateIgnoreWritesEnd(const char* file, int line);
+}
 #endif
 
 #ifdef SLEY_VALGRIND
@@ -253,6 +260,21 @@ inline void call_after_reports([[maybe_unused]] void (*hook)(const char* report)
 [[gnu::always_inline]] inline void taken_by_signal([[maybe_unused]] void* object) noexcept {
 #ifdef SLEY_TSAN
   __tsan_acquire(object);
+#endif
+}
+
+// The thread sanitizer ignores what the caller's strand reads and writes between the two, and still
+// sees the order that its locks and atomic operations make.
+[[gnu::always_inline]] inline void begin_ignored() noexcept {
+#ifdef SLEY_TSAN
+  AnnotateIgnoreReadsBegin(__FILE__, __LINE__);
+  AnnotateIgnoreWritesBegin(__FILE__, __LINE__);
+#endif
+}
+[[gnu::always_inline]] inline void end_ignored() noexcept {
+#ifdef SLEY_TSAN
+  AnnotateIgnoreWritesEnd(__FILE__, __LINE__);
+  AnnotateIgnoreReadsEnd(__FILE__, __LINE__);
 #endif
 }
 

@@ -2,6 +2,7 @@
 
 #include "platform/build_id.hpp"
 #include "platform/loaded_code.hpp"
+#include "platform/sanitizer.hpp"
 
 #include <cxxabi.h>
 #include <dlfcn.h>
@@ -57,9 +58,22 @@ namespace {
 
 void ignore_error(void*, const char*, int) {}
 
+// Around calls of libbacktrace, which is not compiled for the thread sanitizer: the sanitizer sees
+// it map and copy memory, and does not see the atomic operations by which one thread hands that
+// memory to others. Nothing is lost, because libbacktrace touches only memory of its own, files and
+// the local variables that its callbacks get. Visitors are called outside.
+class ignored {
+ public:
+  ignored() noexcept { begin_ignored(); }
+  ~ignored() { end_ignored(); }
+  ignored(const ignored&) = delete;
+  ignored& operator=(const ignored&) = delete;
+};
+
 // Null if there is no memory. Making it is one mmap(2): the tables are read by the first lookup,
 // and if several threads do that at once, one of them wins and the work of the rest is lost.
 backtrace_state* backtrace() noexcept {
+  const ignored its_work;
   static backtrace_state* const made =
       sley_backtrace_create_state(nullptr, 1, ignore_error, nullptr);
   return made;
@@ -67,6 +81,7 @@ backtrace_state* backtrace() noexcept {
 
 // Of a file of another process's.
 backtrace_state* make_state(const char* path) noexcept {
+  const ignored its_work;
   return sley_backtrace_create_state(path, 0, ignore_error, nullptr);
 }
 
@@ -81,6 +96,7 @@ frame_name symbol_at(backtrace_state* by, std::uintptr_t at) noexcept {
     frame->function = name;
     frame->function_start = start;
   };
+  const ignored its_work;
   sley_backtrace_syminfo(by, at, take, ignore_error, &found);
   return found;
 }
@@ -109,7 +125,9 @@ int visit_frame(void* arg, std::uintptr_t, const char* file, int line, const cha
   if (!frame.is_inlined && !is_mangled(frame.function) && !w.real->function.empty()) {
     frame.function = w.real->function;
   }
+  end_ignored();
   w.visit(w.arg, frame);
+  begin_ignored();
   return 0;
 }
 
@@ -118,6 +136,7 @@ bool visit_lines(backtrace_state* by, std::uintptr_t at, const frame_name& real,
                  frame_visitor visit, void* arg) noexcept {
   if (by == nullptr) return false;
   walk w = {visit, arg, &real, 0, 0};
+  const ignored its_work;
   sley_backtrace_pcinfo(by, at, count_frame, ignore_error, &w);
   if (w.frames > 0) sley_backtrace_pcinfo(by, at, visit_frame, ignore_error, &w);
   return w.visited > 0;

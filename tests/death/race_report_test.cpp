@@ -4,6 +4,8 @@
 #include "support/harness.hpp"
 #include "support/text.hpp"
 
+#include <sley/debug.hpp>
+
 #include <array>
 #include <atomic>
 #include <chrono>
@@ -14,6 +16,7 @@
 #include <string_view>
 #include <thread>
 #include <utility>
+#include <vector>
 
 using sley_test::contains_match;
 using sley_test::run_child;
@@ -72,6 +75,34 @@ TEST(race_report, names_the_goroutine) {
   EXPECT_TRUE(contains_match(child.err, "WARNING: ThreadSanitizer: data race")) << child;
   EXPECT_TRUE(contains_match(child.err, "Thread T[0-9]+ 'goroutine [0-9]+ left' ")) << child;
   EXPECT_TRUE(contains_match(creation_of(" left' ", child.err), "start_left")) << child;
+}
+
+// The first lookups of names in the process: each reads the program's tables, and the threads share
+// what one of them has read.
+CHILD_MAIN(looks_up_names_at_once) {
+  return sley::run([] {
+    const std::vector<sley::debug::goroutine_info> all = sley::debug::goroutines();
+    std::atomic<int> begun = 0;
+    const auto look_up = [&] {
+      ++begun;
+      while (begun != 2) std::this_thread::yield();
+      for (int i = 0; i < 3; ++i) EXPECT_NE(sley::debug::goroutines_text(all), "");
+    };
+    std::thread first(look_up);
+    std::thread second(look_up);
+    sley::blocking([&] {
+      first.join();
+      second.join();
+    });
+    return sley_test::verdict();
+  });
+}
+
+TEST(race_report, does_not_come_for_names_that_are_looked_up_at_once) {
+  for (const auto& child : run_children(std::vector<std::string>(4, "looks_up_names_at_once"))) {
+    EXPECT_EQ(child.status, 7) << child;
+    EXPECT_EQ(child.err, "") << child;
+  }
 }
 
 namespace {
