@@ -18,7 +18,7 @@ namespace sley {
 // As std::counting_semaphore; acquire() parks a goroutine and blocks a foreign thread. Waiters are
 // served in order: a unit that is released while a waiter waits is the first waiter's, and no
 // caller can overtake. try_acquire() does not fail spuriously. It may be destroyed when no call is
-// under way.
+// under way but a release() of units that have all been acquired.
 template <std::ptrdiff_t LeastMaxValue = detail::semaphore_core::max>
 class counting_semaphore {
   static_assert(LeastMaxValue >= 0 && LeastMaxValue <= detail::semaphore_core::max);

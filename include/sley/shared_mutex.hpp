@@ -25,9 +25,10 @@ namespace sley {
 //
 // A lock, shared or exclusive, is unlocked by the goroutine (or foreign thread) that locked it.
 // Unlocking what is not locked is a fatal error, as in Go. It must not be destroyed while it is
-// locked or a call is under way. Debug builds report that, unlocking what only others have locked,
-// and lock() and lock_shared() by a goroutine that holds it, with both places. The forms that try
-// do not wait for ever, and just fail.
+// locked, or while a call is under way that is no unlock; the destructor lets an unlock() of
+// another goroutine end. Debug builds report that, unlocking what only others have locked, and
+// lock() and lock_shared() by a goroutine that holds it, with both places. The forms that try do
+// not wait for ever, and just fail.
 //
 // Where writers are rare, readers leave their marks in slots of the processor that they run on, and
 // do not write to the lock itself; the next writer looks at the slots of all processors. From BRAVO

@@ -48,7 +48,8 @@ bool semaphore_core::acquire_slow(wait_limit limit, rt::wait reason, const void*
 }
 
 // Serves waiters first; the rest goes to the count. If a waiter was chosen the count is zero, so
-// the rest fits.
+// the rest fits. The semaphore may go when its last waiter has been woken, and if all have given up
+// meanwhile, when the units are there: the lock must be free before.
 void semaphore_core::release_slow(std::ptrdiff_t n, std::ptrdiff_t limit, bool is_lock) {
   if (n < 0 || n > limit) {
     throw std::logic_error(
@@ -60,6 +61,12 @@ void semaphore_core::release_slow(std::ptrdiff_t n, std::ptrdiff_t limit, bool i
   const sync::unlock_event event(is_lock ? &waiters_ : nullptr);
   const auto left =
       n - static_cast<std::ptrdiff_t>(waiters_.choose(static_cast<std::size_t>(n), chosen));
+  if (left == n && waiters_.is_empty() && units_.count() <= limit - n) {
+    units_.add(0, false, limit);
+    waiters_.guard().release();
+    rt::leave(m);
+    return is_lock ? release_lock() : release(n, limit);
+  }
   const bool fits = units_.add(left, !waiters_.is_empty(), limit);
   waiters_.release_and_wake(chosen);
   event.record();

@@ -10,6 +10,8 @@
 // for marks.
 #include <sley/shared_mutex.hpp>
 
+#include <sley/go.hpp>
+
 #include "base/check.hpp"
 #include "platform/decisions.hpp"
 #include "runtime/entry/enter.hpp"
@@ -58,7 +60,14 @@ std::uint64_t count_of(std::uint64_t state) noexcept { return state / 8; }
 
 }  // namespace
 
+// A writer that unlocks lets readers in before it gives its turn back, and one of these may be the
+// last user of the lock. So the writer may still be on its way. It does not come if it is a
+// goroutine while none runs: the program ends, and the lock's memory stays.
 shared_mutex::~shared_mutex() {
+  while (!writers_.is_given_back() && (state_.load_relaxed() & writer) == 0 &&
+         !rt::sched.gate.is_halted()) {
+    this_goroutine::yield();
+  }
   if constexpr (base::debug_checks) {
     const bool is_free = state_.load_relaxed() == 0 && !is_any_slot_taken();
     if (!is_free) sync::destroyed_in_use("sley: a shared_mutex is destroyed while it is locked");

@@ -4,9 +4,13 @@
 #include <sley/sley.hpp>
 #include <sley/testing.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstring>
+#include <iterator>
 #include <mutex>
+#include <new>
 #include <shared_mutex>
 #include <stdexcept>
 #include <vector>
@@ -335,6 +339,74 @@ void contexts_end_waits() {
   shared.unlock();
 }
 
+// An object whose memory is watched after its end.
+template <class T>
+class mortal {
+ public:
+  template <class... Args>
+  explicit mortal(Args... args) : object_(new(memory_) T(args...)) {}
+  T* operator->() noexcept { return object_; }
+  void destroy() noexcept {
+    object_->~T();
+    reuse();
+  }
+  // Without the destructor, which waits for others in builds with debug checks.
+  void reuse() noexcept { std::memset(memory_, 0x5a, sizeof memory_); }
+  bool is_untouched() const noexcept {
+    return std::all_of(std::begin(memory_), std::end(memory_),
+                       [](unsigned char byte) { return byte == 0x5a; });
+  }
+
+ private:
+  alignas(T) unsigned char memory_[sizeof(T)];
+  T* object_;
+};
+
+// The last user of a lock may destroy it, though the one before has not returned from its unlock.
+void a_reader_destroys_a_lock() {
+  mortal<sley::shared_mutex> lock;
+  bool is_last = false;
+  sley::wait_group all;
+  all.go([&] {
+    lock->lock();
+    is_last = true;
+    lock->unlock();
+  });
+  all.go([&] {
+    for (bool ends = false; !ends;) {
+      lock->lock_shared();
+      ends = is_last;
+      lock->unlock_shared();
+      if (!ends) sley::this_goroutine::yield();
+    }
+    lock.destroy();
+  });
+  all.wait();
+  check(lock.is_untouched(), "unlock() does not touch a lock that is gone");
+}
+
+// A waiter that has given up has left a mark, which release() takes away.
+void a_taker_destroys_a_semaphore() {
+  mortal<sley::counting_semaphore<>> semaphore(0);
+  std::atomic<bool> gave_up = false;
+  sley::wait_group all;
+  all.go([&] {
+    if (semaphore->try_acquire_for(1us)) semaphore->release();
+    gave_up = true;
+  });
+  all.go([&] {
+    while (!gave_up) sley::this_goroutine::yield();
+    semaphore->release();
+  });
+  all.go([&] {
+    while (!gave_up) sley::this_goroutine::yield();
+    semaphore->acquire();
+    semaphore.reuse();
+  });
+  all.wait();
+  check(semaphore.is_untouched(), "release() does not touch a semaphore that is gone");
+}
+
 constexpr scenario scenarios[] = {
     {"one_at_a_time", one_at_a_time},
     {"locks_with_deadlines", locks_with_deadlines},
@@ -349,6 +421,8 @@ constexpr scenario scenarios[] = {
     {"contexts_canceled_while_they_grow", contexts_canceled_while_they_grow},
     {"contexts_that_expire", contexts_that_expire},
     {"contexts_end_waits", contexts_end_waits},
+    {"a_reader_destroys_a_lock", a_reader_destroys_a_lock},
+    {"a_taker_destroys_a_semaphore", a_taker_destroys_a_semaphore},
 };
 
 }  // namespace

@@ -34,6 +34,8 @@ class SLEY_API semaphore_core {
   bool acquire_lock(wait_limit limit, rt::wait reason, const void* object) {
     return try_acquire() || acquire_slow(limit, reason, object);
   }
+  // False while a release_lock() is still to give it back, or is about to.
+  bool is_given_back() const noexcept { return units_.has_any(); }
   void release_lock() {
     if (!units_.try_give(1, 1)) release_slow(1, 1, true);
   }

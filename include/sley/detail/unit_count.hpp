@@ -36,6 +36,9 @@ class unit_count {
     return false;
   }
 
+  // True: what the giver of the last unit did is over.
+  bool has_any() const noexcept { return state_.load_acquire("SE-1") >= unit; }
+
   // The following require the lock of the waiters.
 
   // Takes one, or notes that the caller is about to wait.
@@ -67,8 +70,8 @@ class unit_count {
   static constexpr std::ptrdiff_t unit = 2;
 
   // SE-1  The taker of a unit sees all writes before that unit was given back: cas_release in
-  //       try_give and add <-> cas_acquire in try_take and take_or_mark; through the waiters' lock
-  //       for a waiter that parked.
+  //       try_give and add <-> cas_acquire in try_take and take_or_mark, load_acquire in has_any;
+  //       through the waiters' lock for a waiter that parked.
   // SE-2  A waiter in the list has set `awaited` with the list's lock held, while there was no
   //       unit, and it is cleared with that lock held while the list is empty: a giver that does
   //       not see it has no waiter to wake, and a taker that finds a unit overtakes none.

@@ -7,6 +7,9 @@ namespace sley::rt {
 
 struct sched_state {
   struct {
+    bool is_halted() const { return false; }
+  } gate;
+  struct {
     std::uint32_t read() const { return machine_count; }
   } made_procs;
   struct {
