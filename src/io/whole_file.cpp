@@ -127,7 +127,8 @@ file open_beside(const std::string& path, unsigned mode, std::string& name,
   file f;
   for (int tries = 0; tries < most_tries; ++tries) {
     auto chance = static_cast<std::uint64_t>(tries);  // stays where a sandbox refuses the call
-    static_cast<void>(::getrandom(&chance, sizeof chance, 0));  // 8 bytes are always there
+    // 8 bytes are always there.
+    [[maybe_unused]] const ssize_t n = ::getrandom(&chance, sizeof chance, 0);
     char text[32];
     std::snprintf(text, sizeof text, "/.sley-%016llx", static_cast<unsigned long long>(chance));
     name = directory_of(path) + text;

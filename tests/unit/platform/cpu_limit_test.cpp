@@ -396,7 +396,7 @@ TEST(cpu_limit, garbage_does_no_harm) {
         case 1: text.insert(place, text, random() % text.size(), random() % 64); break;
         default: text.erase(place, random() % 8 + (text.size() < 20 ? 0 : 1)); break;
       }
-      if (text.empty()) text = "x";
+      if (text.empty()) text.push_back('x');
     }
     return text;
   };
