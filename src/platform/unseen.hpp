@@ -41,7 +41,7 @@ inline void hide_scheduler() noexcept {
 }
 
 // While it lives, the sanitizer sees neither accesses nor orders of the strand.
-class unseen {
+class [[maybe_unused]] unseen {
  public:
 #ifdef SLEY_TSAN
   [[gnu::always_inline]] unseen() noexcept : is_on_(hides_scheduler()) {
@@ -61,7 +61,7 @@ class unseen {
 };
 
 // Within one `unseen`: the sanitizer sees the strand while it lives.
-class seen {
+class [[maybe_unused]] seen {
  public:
 #ifdef SLEY_TSAN
   [[gnu::always_inline]] seen() noexcept {

@@ -8,6 +8,8 @@
 
 using namespace sley;
 
+void sley::this_goroutine::yield() { rl::ctx().yield(1, $); }
+
 namespace {
 
 template <class Derived, unsigned Threads>
