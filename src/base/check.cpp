@@ -29,11 +29,15 @@ void set_fatal_hooks(fatal_hook begin, fatal_hook end) noexcept {
   at_end = end;
 }
 
+// _exit() is the thread sanitizer's, which complains of a thread within a platform::unseen.
+void end_process(int status) noexcept {
+  syscall(SYS_exit_group, status);
+  std::abort();
+}
+
 void fatal(std::string_view what) noexcept {
   say(line_writer().text("fatal error: ").text(what).text("\n"));
-  // _exit() is the thread sanitizer's, which complains of a thread within a platform::unseen.
-  syscall(SYS_exit_group, go_exit_status);
-  std::abort();
+  end_process(go_exit_status);
 }
 
 void check_failed(const char* what, const char* file, int line) noexcept {

@@ -7,6 +7,9 @@
 
 namespace sley::base {
 
+// Ends the process at once, without destructors or anything that was registered for the end.
+[[noreturn]] void end_process(int status) noexcept;
+
 // Prints "fatal error: ...", between the hooks, if they are set, and ends the process with status
 // 2, as Go does.
 [[noreturn]] void fatal(std::string_view what) noexcept;

@@ -2,6 +2,7 @@
 
 #include <sley/detail/atomic.hpp>
 
+#include "base/check.hpp"
 #include "platform/former_handler.hpp"
 #include "platform/os.hpp"
 #include "platform/unwind/own_process.hpp"
@@ -91,7 +92,7 @@ void unblock(int signal) noexcept {
   std::signal(reported, SIG_DFL);
   unblock(reported);
   syscall(SYS_tgkill, getpid(), gettid(), reported);
-  end_process(reported);  // not reached, unless the system refuses it
+  base::end_process(reported);  // not reached, unless the system refuses it
 }
 
 // From now on a signal that comes to this thread again does die_at_once(), and one comes when the

@@ -100,9 +100,6 @@ std::uint32_t count_threads(std::uint32_t enough, bool (*goes_on)() noexcept) no
 // The stack that the system gives main(): RLIMIT_STACK, or 0 if it has no limit.
 std::size_t main_stack_bytes() noexcept;
 
-// Ends the process at once, without destructors or anything that was registered for the end.
-[[noreturn]] void end_process(int status) noexcept;
-
 // CPUs that a thread may run on, 0: the calling one; at least 1.
 int available_cpus(std::int32_t thread_id = 0) noexcept;
 

@@ -21,7 +21,6 @@
 #include <bit>
 #include <cerrno>
 #include <charconv>
-#include <cstdlib>
 
 #ifndef MADV_GUARD_INSTALL
 #define MADV_GUARD_INSTALL 102
@@ -33,12 +32,6 @@ std::size_t main_stack_bytes() noexcept {
   rlimit limit = {};
   if (getrlimit(RLIMIT_STACK, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return 0;
   return limit.rlim_cur;
-}
-
-// _exit() is the thread sanitizer's, which complains of a thread within an `unseen`.
-void end_process(int status) noexcept {
-  syscall(SYS_exit_group, status);
-  std::abort();
 }
 
 // ---- memory ----

@@ -193,7 +193,7 @@ detail::atomic<bool> was_asked_to_quit;  // relaxed: the note that wakes sysmon 
 
 // In the child of a fork there is no sysmon.
 void on_quit() noexcept {
-  if (sched.has_forked.load_relaxed()) platform::end_process(quit_status);
+  if (sched.has_forked.load_relaxed()) base::end_process(quit_status);
   announce_last_words();
   was_asked_to_quit.store_relaxed(true);
   wake_sysmon();
@@ -212,7 +212,7 @@ void serve_dump_requests() noexcept {
   if (!is_dump_requested() || !try_begin_last_words()) return;
   base::line_writer().text("SIGQUIT: quit\n").flush(2);
   dump_all(2);
-  platform::end_process(quit_status);
+  base::end_process(quit_status);
 }
 
 void install_dump_hooks() noexcept {

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+
 namespace {
 
 TEST(check_death_test, a_failed_check_names_the_invariant_and_the_place) {
@@ -14,6 +16,14 @@ TEST(check_death_test, a_failed_check_names_the_invariant_and_the_place) {
 
 TEST(check_death_test, a_fatal_error_says_why) {
   EXPECT_DEATH(sley::base::fatal("all is lost"), "fatal error: all is lost");
+}
+
+TEST(end_process_death_test, ends_with_its_status_and_without_destructors) {
+  const auto dies = [] {
+    std::atexit([] { std::_Exit(3); });
+    sley::base::end_process(5);
+  };
+  EXPECT_EXIT(dies(), testing::ExitedWithCode(5), "");
 }
 
 TEST(check, a_check_that_holds_is_silent_and_evaluates_once) {

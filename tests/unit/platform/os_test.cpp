@@ -18,7 +18,6 @@
 #include <csignal>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
 #include <thread>
 #include <utility>
@@ -266,14 +265,6 @@ TEST(os_threads, short_slices_are_a_mere_wish) {
     EXPECT_EQ(errno, EBUSY);
     EXPECT_EQ(sched_getscheduler(0), before);
   }).join();
-}
-
-TEST(os_process_death_test, ends_with_its_status_and_without_destructors) {
-  const auto dies = [] {
-    std::atexit([] { std::_Exit(3); });
-    platform::end_process(5);
-  };
-  EXPECT_EXIT(dies(), testing::ExitedWithCode(5), "");
 }
 
 TEST(os_threads, available_cpus_follows_the_affinity_of_the_process) {
