@@ -7,12 +7,12 @@
 #include "debug/cpu_samples.hpp"
 #include "debug/large_stack.hpp"
 #include "debug/profile_message.hpp"
+#include "debug/switched.hpp"
 #include "platform/cpu_timer.hpp"
 #include "platform/os.hpp"
 #include "runtime/state/label_set.hpp"
 
 #include <sley/debug.hpp>
-#include <sley/mutex.hpp>
 #include <sley/runtime.hpp>
 
 #include <dirent.h>
@@ -176,15 +176,7 @@ class profiler {
   std::thread collector_;
 };
 
-struct switched {
-  sley::mutex lock;  // of ours, because stopping parks
-  std::unique_ptr<profiler> running;
-};
-// Never destroyed, because goroutines and the profiler's thread use it until the process is gone.
-switched& the_profile() {
-  static auto* const profile = new switched;
-  return *profile;
-}
+switched<profiler>& the_profile() { return switched<profiler>::of_program(); }
 
 }  // namespace
 

@@ -1,5 +1,6 @@
 // Traces that are written while they are on, by a thread of their own, and the flight recorder.
 #include "base/print.hpp"
+#include "debug/switched.hpp"
 #include "debug/trace_reader.hpp"
 #include "debug/trace_writer.hpp"
 #include "platform/os.hpp"
@@ -10,7 +11,6 @@
 #include <sley/debug.hpp>
 #include <sley/detail/atomic.hpp>
 #include <sley/log.hpp>
-#include <sley/mutex.hpp>
 #include <sley/runtime.hpp>
 
 #include <chrono>
@@ -145,15 +145,7 @@ class tracer {
   std::thread writer_;
 };
 
-struct switched {
-  sley::mutex lock;  // of ours, because switching parks
-  std::unique_ptr<tracer> running;
-};
-// Never destroyed, because goroutines use it until the process is gone.
-switched& the_trace() {
-  static auto* const trace = new switched;
-  return *trace;
-}
+switched<tracer>& the_trace() { return switched<tracer>::of_program(); }
 
 // At the end of the program a trace that is on is completed, and a stop() that is under way is
 // waited for. The child of a fork has no threads for either.
