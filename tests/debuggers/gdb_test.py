@@ -28,8 +28,8 @@ class Gdb(parked.ReaderTest):
         self.assertRegex(text, r'(?m)^1001 goroutines\n'
                                r' +1000  \[chan receive\] waits_for_work, goroutine \d+ "worker" and others$')
         self.assertEqual(len(re.findall(r"(?m)^#\d+ .*\bwaits_for_work\b", text)), parked.WORKERS)
-        number, stack = re.search(r'(?s)goroutine (\d+) "worker" \[chan receive\]:\n(.*?)\n\n',
-                                  text).groups()
+        header = rf'goroutine (\d+) "worker" \[chan receive\] {re.escape(parked.LABELS)}:\n'
+        number, stack = re.search(rf"(?s){header}(.*?)\n\n", text).groups()
         self.assertRegex(stack, r"\A#1 .*")
         self.assertRegex(stack, r"#\d+ .*\bsley_goroutine_start\b.*\Z")
         level = re.search(r"(?m)^#(\d+) .*\bwaits_for_work\b", stack)[1]

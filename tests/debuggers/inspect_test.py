@@ -11,6 +11,8 @@ import parked
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../profiles"))
 import pprof_test  # noqa: E402
 
+LABELS = re.escape(parked.LABELS)
+
 
 class Inspect(parked.ReaderTest):
     def inspect(self, *arguments, dump=None):
@@ -23,7 +25,7 @@ class Inspect(parked.ReaderTest):
         return self.inspect(*arguments).decode()
 
     def check_named_dump(self, dump):
-        workers = re.findall(r'(?m)^goroutine \d+ "worker" \[chan receive\]:\n'
+        workers = re.findall(rf'(?m)^goroutine \d+ "worker" \[chan receive\] {LABELS}:\n'
                              r"\twaits for 0x[0-9a-f]+\n"
                              r"waits_for_work\(.*\)\n\t.*parked\.cpp:\d+ \+0x[0-9a-f]+\n", dump)
         self.assertEqual(len(workers), parked.WORKERS)
@@ -34,14 +36,14 @@ class Inspect(parked.ReaderTest):
     def check_named(self, target):
         top = self.text(target, "top")
         self.assertRegex(top, r"\A1001 goroutines in \d+ groups\n")
-        self.assertRegex(top, r'(?m)^1000 +chan receive +\d+ +waits_for_work\(.*\) "worker"$')
+        self.assertRegex(top, r'(?m)^1000 +chan receive +\d+ +waits_for_work\(.*\) "worker" ' + LABELS + "$")
         self.check_named_dump(self.text(target, "dump"))
 
     def check_nameless(self, target):
         self.assertRegex(self.text(target, "top"), r"(?m)^\d+ +chan receive +\d+ +\?\?")
         dump = self.text(target, "dump")
-        self.assertEqual(len(re.findall(r'(?m)^goroutine \d+ "worker" \[chan receive\]:$', dump)),
-                         parked.WORKERS)
+        headers = re.findall(rf'(?m)^goroutine \d+ "worker" \[chan receive\] {LABELS}:$', dump)
+        self.assertEqual(len(headers), parked.WORKERS)
         self.assertNotIn("waits_for_work", dump)
         # The program that was stripped has the same build id.
         self.check_named_dump(self.inspect("symbolize", self.program, dump=dump.encode()).decode())
@@ -82,11 +84,14 @@ class Inspect(parked.ReaderTest):
         path = os.path.join(self.folder, "goroutines.pb")
         with self.running(self.program) as program, open(path, "wb") as file:
             file.write(self.inspect(program.pid, "profile"))
-        done = subprocess.run([pprof, "-top", "-cum", path], capture_output=True, text=True,
-                              env=dict(os.environ, HOME=self.folder, PPROF_TMPDIR=self.folder))
-        self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn("Type: goroutine\n", done.stdout)
-        self.assertRegex(done.stdout, r"(?m)^ +\d+ +[\d.]+% +[\d.]+% +1000 +[\d.]+% +waits_for_work\b")
+        for tag in ("tenant=^a$", "name=^worker$"):
+            done = subprocess.run([pprof, "-top", "-cum", f"-tagfocus={tag}", path],
+                                  capture_output=True, text=True,
+                                  env=dict(os.environ, HOME=self.folder, PPROF_TMPDIR=self.folder))
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertIn("Type: goroutine\n", done.stdout)
+            self.assertRegex(done.stdout,
+                             r"(?m)^ +\d+ +[\d.]+% +[\d.]+% +1000 +[\d.]+% +waits_for_work\b")
 
     def check_failure(self, message, *arguments):
         done = subprocess.run([INSPECT, *map(str, arguments)], capture_output=True, text=True)

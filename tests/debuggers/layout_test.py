@@ -28,7 +28,8 @@ class Layout(unittest.TestCase):
     def test_another_version_is_refused(self):
         record = bytearray(b"sleylout" + bytes(8 * 100))
         record[8] = sley_goroutines.VERSION + 1
-        with self.assertRaisesRegex(sley_goroutines.Unreadable, "version 2 .* know version 1"):
+        with self.assertRaisesRegex(sley_goroutines.Unreadable, f"version {sley_goroutines.VERSION + 1} .* "
+                                    f"know version {sley_goroutines.VERSION}"):
             sley_goroutines.read_layout(lambda at, size: bytes(record[at:at + size]), 0)
         with self.assertRaisesRegex(sley_goroutines.Unreadable, "no layout"):
             sley_goroutines.read_layout(lambda at, size: bytes(size), 0)

@@ -1,6 +1,6 @@
-// A program whose goroutines are known, for the tests here: 1,000 of them wait in one function. It
-// prints where that function is, and goes on when it gets a line. Then the goroutines add what they
-// receive, and it prints the sum.
+// A program whose goroutines are known, for the tests here: 1,000 of them, with the same name and
+// labels, wait in one function. It prints where that function is, and goes on when it gets a line.
+// Then the goroutines add what they receive, and it prints the sum.
 #include <sley/debug.hpp>
 #include <sley/sley.hpp>
 
@@ -34,8 +34,11 @@ int main() {
   return sley::run([] {
     const sley::chan<int> work;
     const sley::chan<int> sums(workers);
-    for (int i = 0; i < workers; ++i) {
-      sley::go({.name = "worker"}, [work, sums] { sums.send(waits_for_work(work)); });
+    {
+      const sley::debug::labels inherited{{"kind", "known"}, {"tenant", "a"}};
+      for (int i = 0; i < workers; ++i) {
+        sley::go({.name = "worker"}, [work, sums] { sums.send(waits_for_work(work)); });
+      }
     }
     while (!do_all_wait()) sley::this_goroutine::yield();
     std::printf("%p\n", reinterpret_cast<void*>(&waits_for_work));

@@ -11,6 +11,7 @@ import tempfile
 import unittest
 
 WORKERS = 1000
+LABELS = '{kind: "known", tenant: "a"}'  # of each of these
 SUM = WORKERS * (WORKERS - 1) // 2
 SKIPPED = 77
 

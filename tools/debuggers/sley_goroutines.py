@@ -9,7 +9,7 @@ from collections import namedtuple
 
 SECTION = ".sley_layout"
 MAGIC = b"sleylout"
-VERSION = 1
+VERSION = 2
 
 # The fields of struct layout behind the magic bytes, 64 bits each. tests/debuggers compares them.
 FIELDS = """version bytes
@@ -19,7 +19,8 @@ FIELDS = """version bytes
     goroutine_stack_pointer goroutine_frame_pointer goroutine_pc goroutine_stack
     goroutine_waits_for goroutine_parked_s goroutine_extra goroutine_bound_to
     goroutine_created_by goroutine_created_at
-    extra_name extra_name_size stack_low stack_top
+    extra_name extra_name_size extra_labels labels_bytes labels_size
+    stack_low stack_top
     machine_next machine_goroutine machine_thread_id
     needs_stack needs_machine
     text_bytes status_count wait_count""".split()
@@ -28,7 +29,7 @@ Layout = namedtuple("Layout", FIELDS + ["status_texts", "wait_texts"])
 
 # `thread_id` is None if it has no thread. Then, if it has begun, it goes on at `pc` with these
 # registers; otherwise `pc` is 0.
-Goroutine = namedtuple("Goroutine", "address id name state minutes thread_id pc sp fp stack_top "
+Goroutine = namedtuple("Goroutine", "address id name labels state minutes thread_id pc sp fp stack_top "
                                     "created_by created_at")
 
 NOT_ALIVE = ("idle", "dead")
@@ -73,7 +74,8 @@ def title(g):
 def header(g):
     """As in a dump of the program's own."""
     minutes = f", {g.minutes} minutes" if g.minutes else ""
-    return f"{title(g)} [{g.state}{minutes}]:"
+    labels = ", ".join(f'{key}: "{value}"' for key, value in g.labels)
+    return f"{title(g)} [{g.state}{minutes}]" + (f" {{{labels}}}:" if labels else ":")
 
 
 class Runtime:
@@ -138,9 +140,10 @@ class Runtime:
             minutes = (now_s - parked_s) % 2**32 // 60
         rests = not needs & (l.needs_stack | l.needs_machine) and status_text != "running"
         stack = word(l.goroutine_stack)
+        extra = word(l.goroutine_extra)
         return Goroutine(
-            address=address, id=word(l.goroutine_id), name=self._name(word(l.goroutine_extra)),
-            state=state, minutes=minutes, thread_id=thread_id,
+            address=address, id=word(l.goroutine_id), name=self._name(extra),
+            labels=self._labels(extra), state=state, minutes=minutes, thread_id=thread_id,
             pc=word(l.goroutine_pc) if rests else 0,
             sp=word(l.goroutine_stack_pointer), fp=word(l.goroutine_frame_pointer),
             stack_top=self.word(stack + l.stack_top) if stack != 0 and rests else 0,
@@ -151,6 +154,21 @@ class Runtime:
             return ""
         size = self.read(extra + self.layout.extra_name_size, 1)[0]
         return shown(self.read(extra + self.layout.extra_name, size)) if size else ""
+
+    def _labels(self, extra):
+        """Pairs of key and value. In memory each of them stands behind its size in 32 bits."""
+        labels = self.word(extra + self.layout.extra_labels) if extra != 0 else 0
+        if labels == 0:
+            return ()
+        size, = struct.unpack("<I", self.read(labels + self.layout.labels_size, 4))
+        data = self.read(self.word(labels + self.layout.labels_bytes), size)
+        texts = []
+        at = 0
+        while at < size:
+            begin = at + 4
+            at = begin + struct.unpack_from("<I", data, at)[0]
+            texts.append(shown(data[begin:at]))
+        return tuple(zip(texts[::2], texts[1::2]))
 
 
 # ---- which function a goroutine is in ----

@@ -3,6 +3,7 @@
 #include "platform/unwind/own_process.hpp"
 #include "platform/unwind/step.hpp"
 #include "runtime/inspect/stack_trace.hpp"
+#include "runtime/state/label_set.hpp"
 #include "runtime/state/layout.hpp"
 #include "runtime/state/waited.hpp"
 
@@ -187,6 +188,7 @@ class reader {
   static constexpr int most_slabs = 100'000'000;
   static constexpr std::uint64_t most_bytes = 1 << 16;
   static constexpr std::uint64_t most_stack_bytes = 16 * 1024;
+  static constexpr std::uint32_t most_label_bytes = 1 << 16;
 
   static std::uint64_t address_of(const void* variable) noexcept {
     return reinterpret_cast<std::uint64_t>(variable);
@@ -205,6 +207,7 @@ class reader {
       r = record(layout_, r.address(), before.data());
       if (r.is_as(record(layout_, r.address(), after.data())) && r.is_at_rest() && r.is_alive()) {
         seen.view = view_of(r);
+        add_extra(r, seen);
         seen.stack = unwind(from_, registers_of(r), *stack);
         return seen;
       }
@@ -213,6 +216,7 @@ class reader {
     // It runs, or has run again and again; or it has not begun.
     seen.view = view_of(first);
     seen.view.has_thread |= first.is_at_rest();
+    add_extra(first, seen);
     if (const auto thread = thread_of(first)) {
       if (const auto registers = from_.registers_of(*thread)) {
         seen.stack = unwind(from_, *registers, {&from_, 0, {}});
@@ -273,15 +277,62 @@ class reader {
     } else if (view.state == "running" && thread && from_.is_asleep(*thread)) {
       view.state = "syscall";
     }
-    set_name(view, r.get<std::uint64_t>(layout_->goroutine_extra));
     return view;
+  }
+
+  // The name and the labels, unless the goroutine ends meanwhile: another one may have them then.
+  void add_extra(const record& r, seen_goroutine& to) const {
+    const auto extra = r.get<std::uint64_t>(layout_->goroutine_extra);
+    if (extra == 0) return;
+    rt::goroutine_view with_name = to.view;
+    set_name(with_name, extra);
+    rt::label_ref labels = labels_in(extra);
+    std::uint64_t id = 0;
+    std::uint64_t extra_now = 0;
+    const memory_part parts[] = {
+        {r.address() + layout_->goroutine_id, &id, sizeof id},
+        {r.address() + layout_->goroutine_extra, &extra_now, sizeof extra}};
+    if (!from_.read(parts) || id != to.view.id || extra_now != extra) return;
+    to.view = with_name;
+    to.labels = std::move(labels);
+    to.view.labels = to.labels.get();
   }
 
   void set_name(rt::goroutine_view& view, std::uint64_t extra) const {
     std::uint8_t size = 0;
-    if (extra == 0 || !from_.read(extra + layout_->extra_name_size, &size, sizeof size)) return;
+    if (!from_.read(extra + layout_->extra_name_size, &size, sizeof size)) return;
     size = std::min<std::uint8_t>(size, sizeof view.name_bytes);
     if (from_.read(extra + layout_->extra_name, view.name_bytes, size)) view.name_size = size;
+  }
+
+  // A goroutine that runs may change its labels, and so free them, while they are read. What is the
+  // same twice was there.
+  rt::label_ref labels_in(std::uint64_t extra) const {
+    constexpr int tries = 3;
+    std::string text = label_text_in(extra);
+    for (int i = 0; i < tries && !text.empty(); ++i) {
+      std::string again = label_text_in(extra);
+      if (again == text) {
+        auto labels = rt::labels_in_text(text);
+        return labels ? rt::label_ref(new rt::label_set(*std::move(labels))) : rt::label_ref();
+      }
+      text = std::move(again);
+    }
+    return {};
+  }
+
+  // Empty: there are none, or they can't be read.
+  std::string label_text_in(std::uint64_t extra) const {
+    std::uint64_t labels = 0;
+    if (!from_.read(extra + layout_->extra_labels, &labels, sizeof labels) || labels == 0)
+      return {};
+    std::uint64_t bytes = 0;
+    std::uint32_t size = 0;
+    const memory_part parts[] = {{labels + layout_->labels_bytes, &bytes, sizeof bytes},
+                                 {labels + layout_->labels_size, &size, sizeof size}};
+    if (!from_.read(parts) || size > most_label_bytes) return {};
+    std::string text(size, '\0');
+    return from_.read(bytes, text.data(), size) ? text : std::string();
   }
 
   const target& from_;

@@ -3,6 +3,7 @@
 
 #include "inspect/target.hpp"
 #include "runtime/inspect/goroutine_text.hpp"
+#include "runtime/state/label_ref.hpp"
 
 #include <cstdint>
 #include <string>
@@ -12,6 +13,7 @@ namespace sley::inspect {
 
 struct seen_goroutine {
   rt::goroutine_view view;
+  rt::label_ref labels;               // the view's
   std::vector<std::uintptr_t> stack;  // return addresses, innermost first
 };
 

@@ -3,6 +3,7 @@
 #include "debug/code_names.hpp"
 #include "debug/profile_message.hpp"
 #include "runtime/inspect/goroutine_text.hpp"
+#include "runtime/state/label_set.hpp"
 
 #include <sley/detail/escape.hpp>
 
@@ -34,11 +35,14 @@ struct group {
 
 // The largest first.
 std::vector<group> groups_of(const std::vector<seen_goroutine>& all, debug::code_names& names) {
-  using key = std::tuple<std::string_view, std::string_view, std::vector<std::uintptr_t>>;
+  using key =
+      std::tuple<std::string_view, std::string_view, std::string_view, std::vector<std::uintptr_t>>;
   std::map<key, group> groups;
   for (const seen_goroutine& g : all) {
     std::vector<std::uintptr_t> stack = names.without_runtimes_own(g.stack);
-    group& of = groups[{g.view.state, g.view.name(), stack}];
+    const rt::label_set* labels = g.view.labels;
+    group& of = groups[{g.view.state, g.view.name(),
+                        labels == nullptr ? std::string_view() : labels->whole(), stack}];
     if (of.count++ == 0) {
       of.first = &g;
       of.stack = std::move(stack);
@@ -63,7 +67,8 @@ std::string profile_of(const std::vector<seen_goroutine>& all,
   for (const group& g : groups_of(all, own)) {
     const std::array<std::uint64_t, 1> values = {g.count};
     message.add_sample(g.stack, values,
-                       {{"state", g.first->view.state}, {"name", g.first->view.name()}});
+                       {{"state", g.first->view.state}, {"name", g.first->view.name()}},
+                       rt::labels_in(g.first->view.labels));
   }
   return message.complete();
 }
@@ -83,6 +88,23 @@ std::string function_of(const group& g, debug::code_names& names) {
     }
   }
   return innermost.empty() ? "??" : innermost;
+}
+
+std::string escaped(std::string_view text) {
+  std::string result;
+  detail::escape(text, [&result](std::string_view piece) { result += piece; });
+  return result;
+}
+
+// As in dumps: ` "worker" {tenant: "a"}`.
+std::string name_and_labels(const rt::goroutine_view& g) {
+  std::string text;
+  if (g.name_size != 0) text = " \"" + escaped(g.name()) + '"';
+  const char* before = " {";
+  for (const debug::label& l : rt::labels_in(g.labels)) {
+    text += std::exchange(before, ", ") + escaped(l.key) + ": \"" + escaped(l.value) + '"';
+  }
+  return g.labels == nullptr ? text : text + '}';
 }
 
 std::string padded(std::string text, std::size_t width) {
@@ -105,13 +127,10 @@ std::string table_of(const std::vector<seen_goroutine>& all, const platform::sym
                       "FUNCTION\n";
   for (std::size_t i = 0; i < std::min(groups.size(), most_groups); ++i) {
     const group& g = groups[i];
-    std::string name;
-    detail::escape(g.first->view.name(), [&name](std::string_view piece) { name += piece; });
     table += padded(std::to_string(g.count), count_width) +
              padded(std::string(g.first->view.state), state_width) +
-             padded(std::to_string(g.minutes), minutes_width) + function_of(g, own);
-    if (!name.empty()) table += " \"" + name + '"';
-    table += '\n';
+             padded(std::to_string(g.minutes), minutes_width) + function_of(g, own) +
+             name_and_labels(g.first->view) + '\n';
   }
   return table;
 }

@@ -3,6 +3,7 @@
 #include "parts/stack_pool.hpp"
 #include "platform/context.hpp"
 #include "runtime/state/goroutine.hpp"
+#include "runtime/state/label_set.hpp"
 #include "runtime/state/machine.hpp"
 #include "runtime/state/records.hpp"
 #include "runtime/state/sched_state.hpp"
@@ -23,7 +24,7 @@ static_assert(sizeof(slabs) == sizeof(void*) && sizeof(sched.machines) == sizeof
 static_assert(sizeof(goroutine::status) == 1 && sizeof(goroutine::reason) == 1 &&
               sizeof(goroutine::needs) == 1 && sizeof(goroutine::is_foreign) == 1);
 static_assert(sizeof(goroutine::parked_s) == sizeof(std::uint32_t) &&
-              sizeof(goroutine::extra) == sizeof(void*) &&
+              sizeof(goroutine::extra) == sizeof(void*) && sizeof(label_ref) == sizeof(void*) &&
               sizeof(machine::thread_id) == sizeof(std::int32_t));
 
 constexpr void put(char (&to)[layout_text_bytes], std::string_view text) {
@@ -61,6 +62,9 @@ consteval layout make_layout() {
 
       .extra_name = offsetof(goroutine_extra, name_bytes),
       .extra_name_size = offsetof(goroutine_extra, name_size),
+      .extra_labels = offsetof(goroutine_extra, passed_on) + offsetof(heritage, labels),
+      .labels_bytes = offsetof(label_text, bytes),
+      .labels_size = offsetof(label_text, size),
       .stack_low = offsetof(parts::stack, low),
       .stack_top = offsetof(parts::stack, top),
 

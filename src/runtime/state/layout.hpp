@@ -21,7 +21,7 @@ inline constexpr std::size_t layout_text_bytes = 32;  // of a text, with the zer
 // All of it is constant once the loader has relocated the addresses.
 struct layout {
   char magic[8] = {'s', 'l', 'e', 'y', 'l', 'o', 'u', 't'};
-  std::uint64_t version = 1;
+  std::uint64_t version = 2;
   std::uint64_t bytes = sizeof(layout);
 
   // Addresses of variables.
@@ -46,13 +46,16 @@ struct layout {
   std::uint64_t goroutine_stack;       // a pointer
   std::uint64_t goroutine_waits_for;   // see waited.hpp, if it waits
   std::uint64_t goroutine_parked_s;    // 32 bits, as coarse_s: since when it waits
-  std::uint64_t goroutine_extra;       // a pointer, or null: it has no name
+  std::uint64_t goroutine_extra;       // a pointer, or null: it has neither name nor labels
   std::uint64_t goroutine_bound_to;    // a pointer to its machine, with needs_machine
   std::uint64_t goroutine_created_by;  // 64 bits: the id of a goroutine, 0: a thread
   std::uint64_t goroutine_created_at;  // a return address
   // In what these point to:
   std::uint64_t extra_name;       // bytes
   std::uint64_t extra_name_size;  // 8 bits
+  std::uint64_t extra_labels;     // a pointer, or null: it has none
+  std::uint64_t labels_bytes;     // a pointer to their text, see label_set.hpp
+  std::uint64_t labels_size;      // 32 bits: how long that is
   std::uint64_t stack_low;        // the lowest usable address
   std::uint64_t stack_top;        // the end
   // In a machine:
