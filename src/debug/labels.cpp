@@ -50,10 +50,12 @@ void put(std::vector<label>& to, const label& added) {
   }
 }
 
+// Null if none is left.
 rt::label_ref with_more(const rt::label_set* before, std::span<const label> added) {
   const auto outer = rt::labels_in(before);
   std::vector<label> all(outer.begin(), outer.end());
   for (const label& l : added) put(all, l);
+  if (all.empty()) return {};
   if (all.size() > most_labels) {
     throw std::length_error("sley::debug::labels: more than 16 labels");
   }

@@ -314,6 +314,16 @@ CHILD_MAIN(ends_by_a_fatal_error_with_labels) {
   });
 }
 
+CHILD_MAIN(ends_by_a_fatal_error_with_its_labels_taken_away) {
+  return sley::run([] {
+    const labels outer{{"tenant", "main"}};
+    const labels scope{{"tenant", ""}};
+    sley::mutex m;
+    m.unlock();
+    return 0;
+  });
+}
+
 TEST(labels, an_end_in_another_goroutine_is_fatal) {
   const auto child = sley_test::run_child("ends_labels_in_another_goroutine");
   EXPECT_TRUE(child.failed());
@@ -336,6 +346,12 @@ TEST(labels, the_dump_of_a_fatal_error_has_them) {
     EXPECT_NE(child.err.find("] {tenant: \"" + std::string(tenant) + "\"}:"), std::string::npos)
         << child;
   }
+}
+
+TEST(labels, the_dump_of_a_fatal_error_has_none_that_were_taken_away) {
+  const auto child = sley_test::run_child("ends_by_a_fatal_error_with_its_labels_taken_away");
+  EXPECT_TRUE(child.failed()) << child;
+  EXPECT_NE(child.err.find("goroutine 1 [running]:\n"), std::string::npos) << child;
 }
 
 }  // namespace
