@@ -134,6 +134,8 @@ void* map_memory(std::size_t bytes, bool small_pages) noexcept;
 void unmap_memory(void* start, std::size_t bytes) noexcept;
 // The pages go back to the system; they are zero when touched again. Page-aligned.
 void discard_memory(void* start, std::size_t bytes) noexcept;
+// The pages go to swap space, if there is any, until they are touched again. Page-aligned.
+void page_out(void* start, std::size_t bytes) noexcept;
 // Is any of these pages in memory? True also if it can't be told, or if they are very many.
 // Page-aligned.
 bool is_any_resident(void* start, std::size_t bytes) noexcept;

@@ -58,6 +58,12 @@ void discard_memory(void* start, std::size_t bytes) noexcept {
   errno = saved;
 }
 
+void page_out(void* start, std::size_t bytes) noexcept {
+  const int saved = errno;
+  madvise(start, bytes, MADV_PAGEOUT);  // fails before Linux 5.4, and for locked memory: both stay
+  errno = saved;
+}
+
 bool is_any_resident(void* start, std::size_t bytes) noexcept {
   constexpr std::size_t most_pages = 4096;
   const std::size_t pages = bytes / page_bytes();

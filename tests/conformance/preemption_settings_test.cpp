@@ -125,17 +125,18 @@ CHILD_MAIN(says_seven) {
 }
 
 TEST(preemption, a_setting_without_sense_is_one_line_on_stderr_and_the_default) {
-  for (const char* value :
-       {"slice=0", "slice=101", "slice=-1", "slice=abc", "slice=5x", "slice=", "slice",
-        "slice=99999999999999999999", "asyncpreemptoff=2", "asyncpreemptoff=yes", "slicer=5"}) {
+  for (const char* value : {"slice=0", "slice=101", "slice=-1", "slice=abc", "slice=5x",
+                            "slice=", "slice", "slice=99999999999999999999", "asyncpreemptoff=2",
+                            "asyncpreemptoff=yes", "slicer=5", "pageout=4", "pageout=86401"}) {
     const auto child = run_child("says_seven", value);
     EXPECT_EQ(child.status, 7) << value << ": " << child;
     EXPECT_NE(child.err.find("SLEYDEBUG"), std::string::npos) << value << ": " << child;
     EXPECT_NE(child.err.find(value), std::string::npos) << value << ": " << child;
     EXPECT_EQ(sley_test::occurrences(child.err, "\n"), 1) << value << ": " << child;
   }
-  for (const char* value : {"", "slice=1", "slice=100", "asyncpreemptoff=0", "asyncpreemptoff=1",
-                            "slice=20,asyncpreemptoff=1", "asyncpreemptoff=0,slice=20"}) {
+  for (const char* value :
+       {"", "slice=1", "slice=100", "asyncpreemptoff=0", "asyncpreemptoff=1",
+        "slice=20,asyncpreemptoff=1", "asyncpreemptoff=0,slice=20", "pageout=5"}) {
     const auto child = run_child("says_seven", value);
     EXPECT_EQ(child.status, 7) << value << ": " << child;
     EXPECT_EQ(child.err, "") << value << ": " << child;

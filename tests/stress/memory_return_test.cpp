@@ -1,19 +1,26 @@
 // Memory that stacks have used and use no more goes back to the system: the pages below the frames
 // of parked goroutines, and the stacks of goroutines that have ended. No goroutine wakes for it,
-// and the contents of the stacks stay as they were.
+// and the contents of the stacks stay as they were. The frames of parked goroutines go to swap
+// space where that is asked for.
 #include "support/child.hpp"
 #include "support/scale.hpp"
+#include "support/scripted_calls.hpp"
 #include "support/sleepers.hpp"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <optional>
 #include <thread>
 #include <vector>
+
+#include <sys/mman.h>
+#include <sys/syscall.h>
 
 using sley_test::as_many_as_fit;
 using sley_test::at_most;
@@ -175,13 +182,90 @@ CHILD_MAIN(parks_in_sends) {
   });
 }
 
+namespace {
+
+// The advice to page out that the kernel was given.
+struct page_out {
+  std::uintptr_t start;
+  std::uintptr_t bytes;
+
+  bool has(const void* address) const {
+    return reinterpret_cast<std::uintptr_t>(address) - start < bytes;
+  }
+};
+std::array<page_out, 4096> page_outs;
+std::atomic<std::size_t> page_out_count{0};
+
+long note_page_out(const sley_test::system_call& call) {
+  const std::size_t i = page_out_count.fetch_add(1);
+  if (i < page_outs.size()) page_outs[i] = {call.arguments[0], call.arguments[1]};
+  return call.pass_on();
+}
+
+// Goroutines that wait for two channels to be closed, one after the other, and then find their
+// frames as they were.
+class cold_frames {
+ public:
+  cold_frames(const sley::chan<void>& first, const sley::chan<void>& second) {
+    for (std::size_t i = 0; i < frames_.size(); ++i) {
+      group_.go([this, i, first, second] {
+        const sley_test::pattern here(static_cast<int>(i));
+        frames_.at(i) = &here;
+        first.receive();
+        second.receive();
+        EXPECT_TRUE(here.is_intact());
+      });
+    }
+  }
+  // Each of them, exactly this many times?
+  bool are_paged_out(std::size_t times) const {
+    return std::ranges::all_of(frames_, [times](const void* frame) {
+      std::size_t found = 0;
+      for (std::size_t i = 0; i < page_out_count; ++i) found += page_outs.at(i).has(frame) ? 1 : 0;
+      return found == times;
+    });
+  }
+  void wait() { group_.wait(); }
+
+ private:
+  std::array<std::atomic<const void*>, 50> frames_{};
+  sley::wait_group group_;
+};
+
+}  // namespace
+
+// Goroutines that wait have their frames paged out once in a wait, and in the next wait again. A
+// system without swap space keeps the pages, so that the advice is what there is to see.
+CHILD_MAIN(pages_out) {
+  setenv("SLEYDEBUG", "pageout=5", 1);
+  const sley_test::scripted_calls script(
+      {{.number = SYS_madvise, .argument = 2, .bits = ~0U, .value = MADV_PAGEOUT}}, &note_page_out);
+  if (!script.works()) return sley_test::skipped;
+  return sley::run([] {
+    const sley::chan<void> once;
+    const sley::chan<void> twice;
+    cold_frames patient(once, once);
+    cold_frames woken(twice, once);
+    EXPECT_TRUE(sley_test::eventually([&] { return woken.are_paged_out(1); }));
+    twice.close();
+    EXPECT_TRUE(sley_test::eventually([&] { return woken.are_paged_out(2); }));
+    EXPECT_TRUE(patient.are_paged_out(1)) << "twice in one wait";
+    once.close();
+    patient.wait();
+    woken.wait();
+    return sley_test::verdict();
+  });
+}
+
 // All at the same time, because each takes some seconds. That with sends answers A10,
 // TestShrinkStackDuringBlockedSend.
 TEST(memory_return, the_spare_memory_of_parked_and_ended_goroutines_is_given_back) {
   const auto ends = sley_test::run_children(
-      {"parks_and_ends", "parks_and_is_wholly_idle", "parks_in_sends"}, sley_test::patience);
+      {"parks_and_ends", "parks_and_is_wholly_idle", "parks_in_sends", "pages_out"},
+      sley_test::patience);
   for (const auto& child : ends) {
     std::printf("%s\n", child.out.c_str());
+    if (child.status == sley_test::skipped) continue;
     EXPECT_EQ(child.status, 7) << child;
   }
 }

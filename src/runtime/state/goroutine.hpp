@@ -96,7 +96,7 @@ struct alignas(platform::cache_line_bytes) goroutine {
   const void* created_at = nullptr;  // [owner] where
   // [owner] Where its mark is if it holds a shared_mutex shared and is not in the mutex's count.
   parts::reader_slot* reader_slot = nullptr;
-  std::uint32_t trimmed_s = 0;       // [sysmon] parked_s + 1 of the wait in which it was trimmed
+  std::uint32_t trimmed_s = 0;       // [sysmon] in which wait its stack was trimmed: see trim.cpp
   std::uint32_t runnable_since = 0;  // [owner] with `timed`: see sched_meter.cpp
   [[no_unique_address]] platform::strand strand;            // [owner] from its start to its end
   [[no_unique_address]] platform::noted_locks noted_locks;  // [owner] that it holds

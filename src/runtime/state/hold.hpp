@@ -97,6 +97,8 @@ void change_extra(goroutine* g, const Change& change) {
 // Goroutines that sysmon wants to look at. They are held together, because a barrier is dear.
 class hold_batch {
  public:
+  static constexpr std::size_t held_at_once = 64;
+
   // May goroutines that wait be held?
   static bool is_possible() noexcept { return !detail::barriers_are_symmetric; }
   // A first look, without any claim on the goroutine: is it worth a place in a batch?
@@ -125,7 +127,6 @@ class hold_batch {
     g->needs.and_acq_rel(static_cast<std::uint8_t>(~held), "TR-1");
   }
 
-  static constexpr std::size_t held_at_once = 64;
   goroutine* goroutines_[held_at_once];
   std::size_t size_ = 0;
 };

@@ -101,12 +101,16 @@ const char* set_debug(std::string_view name, std::optional<std::uint64_t> value)
   } else if (name == "failurereportoff") {
     if (!value || *value > 1) return "failurereportoff= and 0 or 1";
     debug.reports_failures = *value == 0;
+  } else if (name == "pageout") {
+    constexpr std::uint64_t longest_s = 86'400;
+    if (!value || *value < 5 || *value > longest_s) return "pageout= and seconds from 5 to 86400";
+    debug.page_out_s = static_cast<std::uint32_t>(*value);
   } else if (name == "seqraces") {
     if (!value || *value > 1) return "seqraces= and 0 or 1";
     debug.finds_sequential_races = *value == 1;
   } else {
     return "schedtrace, scheddetail, schedsample, slice, asyncpreemptoff, reserveoff, "
-           "guardadviceoff, failurereportoff or seqraces, each with = and a number";
+           "guardadviceoff, failurereportoff, pageout or seqraces, each with = and a number";
   }
   return nullptr;
 }

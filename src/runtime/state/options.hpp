@@ -32,6 +32,7 @@ struct debug_settings {
   bool advises_guards = true;          // guardadviceoff=1: of stacks, by mprotect(2) instead
   std::uint32_t sched_sample = 512;  // schedsample=N: one switch in N is measured; sched_meter.hpp
   bool reports_failures = true;      // failurereportoff=1: nothing is said of SIGSEGV and others
+  std::uint32_t page_out_s = 0;      // pageout=N: stacks of waits of N seconds go to swap; trim.cpp
   bool finds_sequential_races = false;  // seqraces=1: see platform/unseen.hpp
 };
 void read_debug_settings() noexcept;  // once, at boot
