@@ -2,13 +2,16 @@
 
 #include "platform/build_id.hpp"
 #include "platform/loaded_code.hpp"
+#include "platform/os.hpp"
 #include "platform/sanitizer.hpp"
 
 #include <cxxabi.h>
 #include <dlfcn.h>
 #include <elf.h>
 #include <link.h>
+#include <sys/auxv.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
@@ -169,13 +172,36 @@ std::span<const std::byte> build_id_of(const std::byte* start, std::uintptr_t bi
   return find_build_id({segments, elf.e_phnum}, bias);
 }
 
-// Adds the dynamic loader's knowledge. False if it has none: `at` is in no file's mapping.
+struct file_search {
+  std::uintptr_t at;
+  frame_name* frame;
+};
+
+// Ends the search at the file that has the address. The program itself has an empty name there.
+int complete_if_inside(dl_phdr_info* file, std::size_t, void* arg) noexcept {
+  auto* s = static_cast<file_search*>(arg);
+  const std::span segments(file->dlpi_phdr, file->dlpi_phnum);
+  const bool is_inside = std::ranges::any_of(segments, [&](const ElfW(Phdr) & part) {
+    return part.p_type == PT_LOAD && s->at - (file->dlpi_addr + part.p_vaddr) < part.p_memsz;
+  });
+  if (!is_inside) return 0;
+  const bool is_program = *file->dlpi_name == '\0';
+  s->frame->file =
+      view_of(is_program ? reinterpret_cast<const char*>(getauxval(AT_EXECFN)) : file->dlpi_name);
+  s->frame->address_in_file = s->at - file->dlpi_addr;
+  s->frame->build_id = find_build_id(segments, file->dlpi_addr);
+  return 1;
+}
+
+// Adds the dynamic loader's knowledge. False if it has none: `at` is in no file's mapping. Of a
+// program that is linked statically dladdr1 knows nothing, but there is still the list of files.
 bool complete_by_loader(std::uintptr_t at, frame_name& frame) noexcept {
   Dl_info info = {};
   link_map* map = nullptr;
   if (dladdr1(reinterpret_cast<void*>(at), &info, reinterpret_cast<void**>(&map),
               RTLD_DL_LINKMAP) == 0) {
-    return false;
+    file_search search = {at, &frame};
+    return dl_iterate_phdr(&complete_if_inside, &search) != 0;
   }
   frame.file = view_of(info.dli_fname);
   frame.address_in_file = at - map->l_addr;
@@ -195,6 +221,9 @@ void describe(std::uintptr_t pc, frame_visitor visit, void* arg) noexcept {
   // A return address may be the first of the next line, or of the next function if the call does
   // not return.
   const std::uintptr_t at = pc - 1;
+  // No code is in the first page. The debug information of a program that can't be moved has
+  // functions there that the linker has left out.
+  if (at < page_bytes()) return;
   frame_name real = symbol_at(backtrace(), at);
   if (visit_lines(backtrace(), at, real, visit, arg)) return;
   if (complete_by_loader(at, real) || !real.function.empty()) visit(arg, real);

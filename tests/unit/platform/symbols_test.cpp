@@ -5,6 +5,7 @@
 
 #include <dlfcn.h>
 #include <gtest/gtest.h>
+#include <link.h>
 #include <malloc.h>
 
 #include <algorithm>
@@ -17,8 +18,10 @@
 #include <thread>
 #include <vector>
 
+#include "platform/build_id.hpp"
 #include "platform/os.hpp"
 #include "support/line_numbers.hpp"
+#include "support/linkage.hpp"
 
 namespace platform = sley::platform;
 
@@ -188,8 +191,14 @@ TEST(symbols, a_return_address_belongs_to_the_call_before_it) {
   for (const frame& f : frames_of(start)) EXPECT_NE(f.function, in[0].function);
 }
 
+// Of libc; a program that is linked dynamically may have a stub under this name.
+std::uintptr_t start_of_l64a() {
+  if (sley_test::is_linked_statically()) return address_of(&l64a);
+  return address_of(static_cast<char*>(dlsym(RTLD_DEFAULT, "l64a")));
+}
+
 TEST(symbols, a_library_function_has_its_name) {
-  const std::uintptr_t start = address_of(static_cast<char*>(dlsym(RTLD_DEFAULT, "l64a")));
+  const std::uintptr_t start = start_of_l64a();
   ASSERT_NE(start, 0U);
   const std::vector<frame> frames = frames_of(start + 1);
   ASSERT_FALSE(frames.empty());
@@ -199,7 +208,8 @@ TEST(symbols, a_library_function_has_its_name) {
 }
 
 TEST(symbols, without_lines_there_are_the_loaders_names_and_files) {
-  const std::uintptr_t start = address_of(static_cast<char*>(dlsym(RTLD_DEFAULT, "l64a")));
+  if (sley_test::is_linked_statically()) GTEST_SKIP() << "no loader knows names of it";
+  const std::uintptr_t start = start_of_l64a();
   const std::vector<frame> frames = frames_of(start + 1, platform::describe_by_loader);
   ASSERT_EQ(frames.size(), 1U);
   EXPECT_EQ(frames[0].function, "l64a");
@@ -215,6 +225,24 @@ TEST(symbols, without_lines_a_programs_own_function_has_at_least_its_file) {
   EXPECT_NE(frames[0].file, "");
   EXPECT_EQ(frames[0].line, 0);
   EXPECT_FALSE(frames[0].is_inlined);
+}
+
+TEST(symbols, without_lines_an_address_is_the_one_in_the_file_with_its_build_id) {
+  dl_phdr_info program = {};
+  const auto take_first = [](dl_phdr_info* first, std::size_t, void* to) {
+    *static_cast<dl_phdr_info*>(to) = *first;
+    return 1;
+  };
+  dl_iterate_phdr(take_first, &program);
+  const std::uintptr_t pc = symbols_test::plain_function();
+  frame_name seen;
+  platform::describe_by_loader(
+      pc, [](void* to, const frame_name& f) { *static_cast<frame_name*>(to) = f; }, &seen);
+  EXPECT_EQ(seen.address_in_file, pc - 1 - program.dlpi_addr);
+  const auto id =
+      platform::find_build_id({program.dlpi_phdr, program.dlpi_phnum}, program.dlpi_addr);
+  EXPECT_EQ(seen.build_id.data(), id.data());
+  EXPECT_EQ(seen.build_id.size(), id.size());
 }
 
 TEST(symbols, nowhere_is_not_described) {
