@@ -5,7 +5,6 @@
 #include "platform/system_call.hpp"
 
 #include <link.h>
-#include <sys/auxv.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -23,11 +22,13 @@ namespace {
 // (DLFO_STRUCT_HAS_EH_DBASE).
 struct found_object {
   unsigned long long flags;
-  void* begin;
-  void* end;
+  std::uint64_t begin;
+  std::uint64_t end;
   link_map* map;
-  void* header;  // its .eh_frame_hdr, or null
+  std::uint64_t header;  // the address of its .eh_frame_hdr, or 0
   unsigned long long reserved[7];
+
+  bool holds(std::uint64_t address) const noexcept { return address >= begin && address < end; }
 };
 
 }  // namespace
@@ -68,19 +69,6 @@ int look_at_object(dl_phdr_info* object, std::size_t, void* arg) noexcept {
   return 1;
 }
 
-// A program that is linked statically is one object, which the kernel tells of.
-bool find_tables_in_static_program(std::uint64_t address, std::uint64_t base,
-                                   frame_tables& tables) noexcept {
-  dl_phdr_info program = {};
-  program.dlpi_addr = base;
-  program.dlpi_phdr = reinterpret_cast<const ElfW(Phdr)*>(getauxval(AT_PHDR));
-  program.dlpi_phnum = static_cast<ElfW(Half)>(getauxval(AT_PHNUM));
-  tables = {};
-  search s{address, &tables};
-  look_at_object(&program, sizeof program, &s);
-  return tables.header != 0;
-}
-
 }  // namespace
 
 bool find_own_tables_by_list(std::uint64_t address, frame_tables& tables) noexcept {
@@ -90,21 +78,27 @@ bool find_own_tables_by_list(std::uint64_t address, frame_tables& tables) noexce
   return tables.header != 0;
 }
 
+namespace {
+
+// False: no object has the address.
+bool find_object(std::uint64_t address, found_object& found) noexcept {
+  return sley_dl_find_object(reinterpret_cast<void*>(address), &found) == 0;
+}
+
+}  // namespace
+
 bool finds_own_tables_without_lock() noexcept { return &sley_dl_find_object != nullptr; }
 
+// Where other memory may lie between the segments of an object, glibc tells the bounds of one
+// segment: in a program that is linked statically, and in programs and loaders that are laid out
+// for larger pages than the kernel's. All tables are in the segment that the header is in.
 bool find_own_tables(std::uint64_t address, frame_tables& tables) noexcept {
   if (!finds_own_tables_without_lock()) return find_own_tables_by_list(address, tables);
   found_object found;
-  if (sley_dl_find_object(reinterpret_cast<void*>(address), &found) != 0) return false;
-  if (found.header == nullptr) return false;
-  const auto begin = reinterpret_cast<std::uint64_t>(found.begin);
-  const auto end = reinterpret_cast<std::uint64_t>(found.end);
-  const auto header = reinterpret_cast<std::uint64_t>(found.header);
-  // Of a program that is linked statically glibc tells the bounds of the code alone.
-  if (header < begin || header >= end) {
-    return find_tables_in_static_program(address, found.map->l_addr, tables);
-  }
-  tables = tables_in(begin, end, header);
+  if (!find_object(address, found) || found.header == 0) return false;
+  const std::uint64_t header = found.header;
+  if (!found.holds(header) && !find_object(header, found)) return false;
+  tables = tables_in(found.begin, found.end, header);
   return true;
 }
 

@@ -14,11 +14,13 @@
 #include <cstdint>
 #include <cstring>
 #include <cstdlib>
+#include <span>
 #include <stdexcept>
 #include <utility>
 #include <vector>
 
 #include <alloca.h>
+#include <link.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
@@ -53,13 +55,35 @@ TEST(unwind, the_loaders_list_has_the_same_tables) {
     EXPECT_EQ(found.header, listed.header);
     for (const frame_tables& t : {found, listed}) {
       EXPECT_TRUE(t.bytes.holds(t.header, 8));
-      EXPECT_TRUE(t.bytes.holds(address, 1));
+      platform::frame_description function;
+      EXPECT_TRUE(platform::find_description(t, address, function));
+      EXPECT_EQ(function.code.begin, address);
     }
   }
   frame_tables none;
   int local = 0;
   EXPECT_FALSE(platform::find_own_tables(reinterpret_cast<std::uint64_t>(&local), none));
   EXPECT_FALSE(platform::find_own_tables_by_list(reinterpret_cast<std::uint64_t>(&local), none));
+}
+
+// glibc may have found each segment for itself, and the tables are in one of them.
+TEST(unwind, each_segment_of_an_object_leads_to_its_tables) {
+  const auto look = [](dl_phdr_info* object, std::size_t, void* count) {
+    for (const ElfW(Phdr) & part : std::span(object->dlpi_phdr, object->dlpi_phnum)) {
+      const std::uint64_t address = object->dlpi_addr + part.p_vaddr;
+      frame_tables found;
+      frame_tables listed;
+      if (part.p_type != PT_LOAD || !platform::find_own_tables(address, found)) continue;
+      EXPECT_TRUE(platform::find_own_tables_by_list(address, listed)) << object->dlpi_name;
+      EXPECT_EQ(found.header, listed.header) << object->dlpi_name;
+      EXPECT_TRUE(found.bytes.holds(found.header, 8)) << object->dlpi_name;
+      ++*static_cast<int*>(count);
+    }
+    return 0;
+  };
+  int segments = 0;
+  dl_iterate_phdr(look, &segments);
+  EXPECT_GT(segments, 0);
 }
 
 // ---- stacks of many shapes ----
