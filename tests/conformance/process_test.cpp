@@ -91,7 +91,7 @@ GO_TEST(process, names_the_program_it_could_not_start) {
   };
   expect_refused({.program = "/nonexistent/sley"}, std::errc::no_such_file_or_directory);
   expect_refused({.program = "sley-nonexistent"}, std::errc::no_such_file_or_directory);
-  expect_refused({.program = "/etc/passwd"}, std::errc::permission_denied);
+  expect_refused({.program = "/dev/null"}, std::errc::permission_denied);
   expect_refused({.program = "/bin/true", .directory = "/nonexistent/sley"},
                  std::errc::no_such_file_or_directory);
   expect_refused({.program = "/bin/true", .output = redirect::to(-1)},
