@@ -66,6 +66,15 @@ class Gdb(parked.ReaderTest):
         self.assertRegex(text, r"(?m)^#0 .*\bread\b")
         self.assertRegex(text, r"(?m)^#\d+ .*\bsley_goroutine_start\b")
 
+    def test_thread_in_an_inlined_function(self):
+        text = self.gdb([self.program], "tbreak says_where_it_is", "run", "info frame",
+                        "info goroutines", "goroutine 500 bt", "bt 1")
+        self.assertRegex(text, r"(?m)^ inlined into frame 1$")
+        self.assertRegex(text, r"(?m)^ +1000  \[chan receive\] waits_for_work, ")
+        stack = re.search(r"(?ms)^#2 .*?\bsley_goroutine_start\b", text)[0]
+        self.assertEqual(len(re.findall(r"(?m)^#\d+ .*\bwaits_for_work\b", stack)), 1)
+        self.assertRegex(text, r"(?m)^#0 .*\bsays_where_it_is\b")
+
     def test_program_without_sley(self):
         with subprocess.Popen(["sleep", "1000"]) as other:
             done = subprocess.run(["gdb", "-nx", "-q", "-batch", "-ex", f"source {SCRIPT}",

@@ -30,6 +30,11 @@ bool do_all_wait() {
   return sum;
 }
 
+[[gnu::always_inline]] inline void says_where_it_is() {
+  std::printf("%p\n", reinterpret_cast<void*>(&waits_for_work));
+  std::fflush(stdout);
+}
+
 int main() {
   return sley::run([] {
     const sley::chan<int> work;
@@ -41,8 +46,7 @@ int main() {
       }
     }
     while (!do_all_wait()) sley::this_goroutine::yield();
-    std::printf("%p\n", reinterpret_cast<void*>(&waits_for_work));
-    std::fflush(stdout);
+    says_where_it_is();
     char byte = 0;
     sley::blocking([&] { return ::read(0, &byte, 1); });
     for (int i = 0; i < workers; ++i) work.send(i);

@@ -1,8 +1,8 @@
 """Goroutines in gdb: `info goroutines` and `goroutine N COMMAND`, in a process or a core.
 
 Nothing is written to the process. While a command runs on a goroutine that has no thread, the
-goroutine's innermost frame is the caller of frame 0 of the selected thread: an unwinder says so,
-as gdb asks it for each frame's caller.
+goroutine's innermost frame is the caller of the one that the selected thread is in: an unwinder says
+so, as gdb asks it for each frame's caller.
 """
 import contextlib
 import os
@@ -17,7 +17,11 @@ import sley_goroutines  # noqa: E402
 
 # The registers of a saved context, by gdb's name of the architecture: stack pointer, frame pointer,
 # program counter.
-REGISTERS = {"i386:x86-64": ("rsp", "rbp", "rip"), "aarch64": ("sp", "x29", "pc")}
+REGISTERS = {
+    "i386:x86-64": ("rsp", "rbp", "rip"),
+    "aarch64": ("sp", "x29", "pc"),
+    "riscv:rv64": ("sp", "fp", "pc"),
+}
 
 
 # ---- the process ----
@@ -27,10 +31,11 @@ def read_memory(address, size):
 
 
 def runtimes():
-    """The copies of sley in the process: one, but for plugins that have their own."""
+    """The copies of sley in the process: one, but for plugins that have their own. gdb lists the files
+    twice where the process is another program's, gdbserver's for example."""
     sections = gdb.execute("info files", to_string=True)
     pattern = rf"(?m)^\s*0x([0-9a-f]+) - 0x[0-9a-f]+ is {re.escape(sley_goroutines.SECTION)}\b"
-    found = [int(address, 16) for address in re.findall(pattern, sections)]
+    found = {int(address, 16) for address in re.findall(pattern, sections)}
     if not found:
         raise gdb.GdbError("There is no sley in this program.")
     if gdb.selected_thread() is None:
@@ -56,13 +61,23 @@ def thread_of(g):
 # ---- frames of goroutines without a thread ----
 
 class Shown:
-    """The goroutine whose frames are behind frame 0 of that thread, if any."""
+    """The goroutine whose frames are behind those that the selected thread has in front, if any: the
+    innermost one, and before that the functions that are inlined there."""
     goroutine = None
     thread = None
+    in_front = 0
 
     @classmethod
-    def show(cls, goroutine, thread):
-        cls.goroutine, cls.thread = goroutine, thread
+    def show(cls, goroutine):
+        cls.thread = gdb.selected_thread()
+        cls.in_front = next(f.level() for f in frames_from(gdb.newest_frame())
+                            if f.type() != gdb.INLINE_FRAME) + 1
+        cls.goroutine = goroutine
+        gdb.invalidate_cached_frames()
+
+    @classmethod
+    def end(cls):
+        cls.goroutine = None
         gdb.invalidate_cached_frames()
 
 
@@ -72,7 +87,8 @@ class Unwinder(gdb.unwinder.Unwinder):
 
     def __call__(self, pending):
         g = Shown.goroutine
-        if g is None or pending.level() != 0 or gdb.selected_thread().ptid != Shown.thread.ptid:
+        if g is None or pending.level() != Shown.in_front - 1 \
+                or gdb.selected_thread().ptid != Shown.thread.ptid:
             return None
         names = REGISTERS.get(pending.architecture().name())
         if names is None:
@@ -92,8 +108,8 @@ class FrameId:
         self.pc = pc
 
 
-class WithoutThreadsFrame:
-    """Leaves frame 0 out of backtraces of a goroutine: it is the thread's."""
+class WithoutThreadsFrames:
+    """Leaves the thread's frames out of backtraces of a goroutine."""
 
     def __init__(self):
         self.name = "sley"
@@ -104,7 +120,7 @@ class WithoutThreadsFrame:
     def filter(self, frames):
         if Shown.goroutine is None:
             return frames
-        return (f for f in frames if f.inferior_frame().level() != 0)
+        return (f for f in frames if f.inferior_frame().level() >= Shown.in_front)
 
 
 @contextlib.contextmanager
@@ -114,7 +130,7 @@ def selection_kept():
     try:
         yield
     finally:
-        Shown.show(None, None)
+        Shown.end()
         thread.switch()
         select(level)
 
@@ -135,11 +151,10 @@ def frames_of(g):
             thread.switch()
             gdb.newest_frame().select()
         else:
-            Shown.show(g, gdb.selected_thread())
-            caller = gdb.newest_frame().older()
-            if caller is None:
+            Shown.show(g)
+            select(Shown.in_front)
+            if gdb.selected_frame().level() < Shown.in_front:
                 raise gdb.GdbError(f"No frames of goroutine {g.id} can be found.")
-            caller.select()
         yield
 
 
@@ -299,6 +314,6 @@ is written to the program: do not resume it by the command."""
 
 
 gdb.unwinder.register_unwinder(None, Unwinder(), replace=True)
-WithoutThreadsFrame()
+WithoutThreadsFrames()
 InfoGoroutines()
 GoroutineCommand()

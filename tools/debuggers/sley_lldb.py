@@ -18,11 +18,12 @@ import sley_goroutines  # noqa: E402
 # lldb makes an object for each at each stop. Of more goroutines, those with the smallest ids are shown.
 MOST = 10_000
 
-# The registers of a saved context, by the first part of lldb's triple: the name, the number in DWARF,
-# what lldb takes it for. Registers that are not here are unknown.
+# The registers of a saved context, by the first part of lldb's triple: the name, the number in DWARF
+# if it has one, what lldb takes it for. Registers that are not here are unknown.
 REGISTERS = {
     "x86_64": (("rsp", 7, "sp"), ("rbp", 6, "fp"), ("rip", 16, "pc")),
     "aarch64": (("sp", 31, "sp"), ("fp", 29, "fp"), ("pc", 32, "pc")),
+    "riscv64": (("sp", 2, "sp"), ("fp", 8, "fp"), ("pc", None, "pc")),
 }
 
 
@@ -77,12 +78,14 @@ class Goroutines:
 
     def get_register_info(self):
         """Where in the data of a thread its registers are."""
-        registers = REGISTERS.get(self.architecture(), ())
-        return {"sets": ["General Purpose Registers"],
-                "registers": [{"name": name, "bitsize": 64, "offset": 8 * i, "encoding": "uint",
-                               "format": "hex", "set": 0, "gcc": number, "dwarf": number,
-                               "generic": generic}
-                              for i, (name, number, generic) in enumerate(registers)]}
+        registers = []
+        for name, number, generic in REGISTERS.get(self.architecture(), ()):
+            register = {"name": name, "bitsize": 64, "offset": 8 * len(registers),
+                        "encoding": "uint", "format": "hex", "set": 0, "generic": generic}
+            if number is not None:
+                register |= {"gcc": number, "dwarf": number}
+            registers.append(register)
+        return {"sets": ["General Purpose Registers"], "registers": registers}
 
     def get_register_data(self, thread_id):
         g = self.parked[thread_id]
