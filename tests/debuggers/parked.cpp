@@ -45,7 +45,10 @@ int main() {
         sley::go({.name = "worker"}, [work, sums] { sums.send(waits_for_work(work)); });
       }
     }
-    while (!do_all_wait()) sley::this_goroutine::yield();
+    // The profile is made by a goroutine of its own, which may end a little later.
+    while (!do_all_wait() || sley::runtime::num_goroutines() != workers + 1) {
+      sley::this_goroutine::yield();
+    }
     says_where_it_is();
     char byte = 0;
     sley::blocking([&] { return ::read(0, &byte, 1); });
