@@ -71,6 +71,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   check_lines(errors.end());
   const rt::debug_settings& debug = rt::debug_options();
   expect(debug.slice_ns >= 1'000'000 && debug.slice_ns <= 100'000'000, "a sane slice");
+  expect(std::string_view(debug.flight).size() < rt::debug_settings::flight_bytes, "a sane path");
   expect(debug.schedtrace_ns >= 0 && debug.schedtrace_ns <= 3'600'000'000'000, "a sane trace");
   expect(procs.procs >= 1 && procs.procs <= rt::max_processors, "a sane number of processors");
   expect(stack >= sley::parts::stack_pool::min_bytes &&

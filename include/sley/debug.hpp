@@ -459,14 +459,15 @@ struct flight_recorder_options {
   // If it is not empty: the events are written there, too, when the process ends by a fatal error
   // of the library's (a deadlock, for instance), by SIGQUIT, by an exception that nothing catches,
   // or by a signal such as SIGSEGV in a goroutine. That is done after the report, by a copy of the
-  // process, which has ten seconds for it.
+  // process, which has ten seconds for it. If it is empty, SLEYDEBUG=flight=PATH says where.
   std::string on_death = {};
   format on_death_format = format::json;
 };
 
 // The newest events, kept in memory until they are asked for: a program that has it on all the time
 // can tell what happened before something went wrong. Each switch costs as much as with start().
-// One at a time, beside start(). From Go's runtime/trace.FlightRecorder.
+// One at a time, beside start(). With SLEYDEBUG=flight=PATH the library has one on from the first
+// run() on, which ends where the program makes one. From Go's runtime/trace.FlightRecorder.
 class flight_recorder {
  public:
   // On from now on. Any thread; parks. std::logic_error: another one is on. std::bad_alloc.

@@ -4,8 +4,10 @@
 #include "debug/trace_reader.hpp"
 #include "debug/trace_writer.hpp"
 #include "platform/os.hpp"
+#include "runtime/entry/boot.hpp"
 #include "runtime/entry/tracer.hpp"
 #include "runtime/inspect/death_record.hpp"
+#include "runtime/state/options.hpp"
 #include "runtime/state/sched_state.hpp"
 
 #include <sley/debug.hpp>
@@ -187,7 +189,11 @@ struct flight_recorder::state : rt::death_record {
       : rt::death_record{&state::write_at_death},
         used(get_tracing(options.bytes_per_processor)),
         on_death(options.on_death),
-        on_death_format(options.on_death_format) {}
+        on_death_format(options.on_death_format) {
+    if (!on_death.empty()) return;
+    on_death = rt::debug_options().flight;
+    on_death_format = on_death.ends_with(".pftrace") ? format::perfetto : format::json;
+  }
 
   void write(const std::string& path, format kind) const {
     const std::unique_ptr<trace_writer> file = make_writer(path, kind);
@@ -216,16 +222,49 @@ namespace {
 
 bool is_recorder_on = false;  // with the_trace().lock held
 
+// The recorder that SLEYDEBUG=flight=PATH asks for.
+switched<flight_recorder>& the_recorder_of_setting() {
+  return switched<flight_recorder>::of_program();
+}
+
+void end_recorder_of_setting() {
+  const std::lock_guard lock(the_recorder_of_setting().lock);
+  the_recorder_of_setting().running = nullptr;
+}
+
+bool is_recorder_of_setting_on() {
+  const std::lock_guard lock(the_recorder_of_setting().lock);
+  return the_recorder_of_setting().running != nullptr;
+}
+
+void start_recorder_of_setting() noexcept {
+  if (is_recorder_of_setting_on()) return;  // since an earlier run()
+  try {
+    auto recorder = std::make_unique<flight_recorder>();
+    const std::lock_guard lock(the_recorder_of_setting().lock);
+    the_recorder_of_setting().running = std::move(recorder);
+  } catch (const std::logic_error&) {  // the program's own is on
+  } catch (const std::exception& e) {
+    base::line_writer line;
+    line.text("sley: SLEYDEBUG=flight ignored: ").shown(e.what()).text("\n").flush(2);
+  }
+}
+
+// While the program is loaded, which is before each run().
+[[gnu::constructor]] void offer_recorder() { rt::set_recorder_start(&start_recorder_of_setting); }
+
 }  // namespace
 
 flight_recorder::flight_recorder(const flight_recorder_options& options) {
+  rt::boot();  // which reads the settings
+  end_recorder_of_setting();
   const std::lock_guard lock(the_trace().lock);
   if (is_recorder_on) {
     throw std::logic_error("sley::debug::trace::flight_recorder: another one is on");
   }
   state_ = std::make_unique<state>(options);
   state_->used->begin_use();
-  if (!options.on_death.empty()) rt::set_death_record(state_.get());
+  if (!state_->on_death.empty()) rt::set_death_record(state_.get());
   is_recorder_on = true;
 }
 

@@ -156,6 +156,7 @@ void run_main(const run_options& options, const task_type& type, void* callable)
   struct finisher {
     ~finisher() { rt::sched.main.in_run.give_back(); }
   } guard;
+  rt::start_recorder_of_setting();
   rt::sched.main.run_frame = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
   if (options.on_this_thread) {
     rt::run_here(type, callable);

@@ -2,7 +2,11 @@
 
 #include "runtime/entry/tracer.hpp"
 
+#include "base/print.hpp"
+#include "base/published.hpp"
+#include "runtime/entry/boot.hpp"
 #include "runtime/entry/enter.hpp"
+#include "runtime/state/options.hpp"
 #include "runtime/state/records.hpp"
 #include "runtime/state/run_trace.hpp"
 #include "runtime/state/sched_state.hpp"
@@ -11,6 +15,8 @@
 namespace sley::rt {
 
 namespace {
+
+base::published<recorder_start> start_of_recorder;
 
 // No machine uses a processor, so sysmon owns all of them. The lock orders the idle ones.
 template <class F>
@@ -69,6 +75,19 @@ processor* traced_processor(const machine* m) noexcept {
 
 void start_tracing(const trace_memory& memory) { do_stopped(&switch_on, &memory); }
 void stop_tracing() { do_stopped(&switch_off, nullptr); }
+
+void set_recorder_start(recorder_start start) noexcept { start_of_recorder.publish(start); }
+
+void start_recorder_of_setting() noexcept {
+  boot();  // which reads the settings
+  if (debug_options().flight[0] == '\0') return;
+  if (const recorder_start start = start_of_recorder.read()) return start();
+  base::line_writer()
+      .text("sley: SLEYDEBUG=flight ignored: the recorder is not in this program, because it is ")
+      .text("linked with libsley.a and does not use sley::debug::trace\n")
+      .flush(2);
+  set_recorder_start([]() noexcept {});  // that is said once
+}
 
 void note_in_trace(trace_kind kind, std::uint64_t task, std::string_view text) noexcept {
   if (!sched.is_traced.load_relaxed()) return;

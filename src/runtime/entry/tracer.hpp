@@ -15,6 +15,14 @@ namespace sley::rt {
 void start_tracing(const trace_memory& memory);
 void stop_tracing();
 
+// What starts a flight recorder for SLEYDEBUG=flight=PATH, or does nothing where the program has
+// one of its own. It is set where the recorder is linked, while the program is loaded.
+using recorder_start = void (*)() noexcept;
+void set_recorder_start(recorder_start start) noexcept;
+// Before each run(). If there is such a setting, starts the recorder, or says why that can't be.
+// May park. Any thread. [user]
+void start_recorder_of_setting() noexcept;
+
 // Notes something for the calling goroutine, if a trace is on and the goroutine has a processor.
 // Never parks. Any thread, but only goroutines have processors. [user]
 void note_in_trace(trace_kind kind, std::uint64_t task, std::string_view text) noexcept;

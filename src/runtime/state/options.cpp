@@ -74,8 +74,9 @@ constexpr std::int64_t ms = 1'000'000;
 debug_settings debug;  // [const] after boot
 
 // Reads one setting of SLEYDEBUG. Returns null, or the right form of it.
-const char* set_debug(std::string_view name, std::optional<std::uint64_t> value) noexcept {
+const char* set_debug(std::string_view name, std::string_view text) noexcept {
   constexpr std::uint64_t longest_ms = 3'600'000;
+  const std::optional<std::uint64_t> value = parse(text, false);
   if (name == "schedtrace") {
     if (!value || *value > longest_ms) return "schedtrace= and milliseconds, an hour at most";
     debug.schedtrace_ns = static_cast<std::int64_t>(*value) * ms;
@@ -108,9 +109,15 @@ const char* set_debug(std::string_view name, std::optional<std::uint64_t> value)
   } else if (name == "seqraces") {
     if (!value || *value > 1) return "seqraces= and 0 or 1";
     debug.finds_sequential_races = *value == 1;
+  } else if (name == "flight") {
+    if (text.empty() || text.size() >= debug_settings::flight_bytes) {
+      return "flight= and the path of a file, 1023 bytes at most";
+    }
+    debug.flight[text.copy(debug.flight, text.size())] = '\0';
   } else {
     return "schedtrace, scheddetail, schedsample, slice, asyncpreemptoff, reserveoff, "
-           "guardadviceoff, failurereportoff, pageout or seqraces, each with = and a number";
+           "guardadviceoff, failurereportoff, pageout or seqraces, each with = and a number, or "
+           "flight= and a path";
   }
   return nullptr;
 }
@@ -125,7 +132,7 @@ void read_debug_settings() noexcept {
     if (one.empty()) continue;
     const std::size_t equals = std::min(one.find('='), one.size());
     const std::string_view value = one.substr(std::min(equals + 1, one.size()));
-    if (const char* expected = set_debug(one.substr(0, equals), parse(value, false))) {
+    if (const char* expected = set_debug(one.substr(0, equals), value)) {
       complain("SLEYDEBUG", one, expected);
     }
   }

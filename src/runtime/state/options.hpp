@@ -22,7 +22,7 @@ std::size_t stack_bytes_option() noexcept;
 // no smaller than the default reservation.
 std::size_t main_stack_bytes(std::size_t default_bytes) noexcept;
 
-// SLEYDEBUG, settings as name=number with commas between; from Go's GODEBUG.
+// SLEYDEBUG, settings as name=value with commas between; from Go's GODEBUG.
 struct debug_settings {
   std::int64_t schedtrace_ns = 0;      // schedtrace=N: a line about the scheduler every N ms
   bool scheddetail = false;            // scheddetail=1: with every P, M and G
@@ -34,6 +34,8 @@ struct debug_settings {
   bool reports_failures = true;      // failurereportoff=1: nothing is said of SIGSEGV and others
   std::uint32_t page_out_s = 0;      // pageout=N: stacks of waits of N seconds go to swap; trim.cpp
   bool finds_sequential_races = false;  // seqraces=1: see platform/unseen.hpp
+  static constexpr std::size_t flight_bytes = 1024;
+  char flight[flight_bytes] = {};  // flight=PATH: where a flight recorder leaves the last events
 };
 void read_debug_settings() noexcept;  // once, at boot
 const debug_settings& debug_options() noexcept;
