@@ -129,9 +129,9 @@ struct fiber_state {
   void* current = nullptr;  // where it goes on
   void* ended = nullptr;    // of the goroutine that was left for this stack for good
 #endif
-#ifdef SLEY_VALGRIND
+  // Also without SLEY_VALGRIND, which the library alone is compiled with: tests that see this type
+  // must see the same one.
   unsigned valgrind_id = 0;
-#endif
 };
 
 #ifdef SLEY_TSAN
