@@ -184,13 +184,14 @@ CHILD_MAIN(parks_in_sends) {
 
 namespace {
 
-// The advice to page out that the kernel was given.
+// Advice to page out that the kernel was given.
 struct page_out {
-  std::uintptr_t start;
-  std::uintptr_t bytes;
+  std::atomic<std::uintptr_t> start{0};
+  std::atomic<std::uintptr_t> bytes{0};  // written last
 
   bool has(const void* address) const {
-    return reinterpret_cast<std::uintptr_t>(address) - start < bytes;
+    const std::uintptr_t size = bytes;
+    return reinterpret_cast<std::uintptr_t>(address) - start < size;
   }
 };
 std::array<page_out, 4096> page_outs;
@@ -198,7 +199,10 @@ std::atomic<std::size_t> page_out_count{0};
 
 long note_page_out(const sley_test::system_call& call) {
   const std::size_t i = page_out_count.fetch_add(1);
-  if (i < page_outs.size()) page_outs[i] = {call.arguments[0], call.arguments[1]};
+  if (i < page_outs.size()) {
+    page_outs[i].start = call.arguments[0];
+    page_outs[i].bytes = call.arguments[1];
+  }
   return call.pass_on();
 }
 
@@ -210,7 +214,7 @@ class cold_frames {
     for (std::size_t i = 0; i < frames_.size(); ++i) {
       group_.go([this, i, first, second] {
         const sley_test::pattern here(static_cast<int>(i));
-        frames_.at(i) = &here;
+        frames_.at(i) = __builtin_frame_address(0);
         first.receive();
         second.receive();
         EXPECT_TRUE(here.is_intact());
