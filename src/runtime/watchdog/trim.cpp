@@ -31,10 +31,12 @@ constexpr std::size_t trims_at_once = 5'000;
 
 enum class candidate { never, later, now };
 
-// What a goroutine's trimmed_s has after a trim: of which wait it was, which is parked_s + 1, and
-// whether the frames have gone too. 2^31 seconds are 68 years.
+// What a goroutine's trimmed_s has after a trim: in the low bits which wait it was, by parked_s + 1,
+// and above whether the frames have gone too. Waits have the same mark if they begin 68 years apart.
 constexpr std::uint32_t with_frames = std::uint32_t{1} << 31;
-std::uint32_t mark_of_wait(const goroutine& g) noexcept { return g.parked_s.load_relaxed() + 1; }
+std::uint32_t mark_of_wait(const goroutine& g) noexcept {
+  return (g.parked_s.load_relaxed() + 1) & ~with_frames;
+}
 
 bool is_trimmed(const goroutine& g) noexcept {  // in this very wait
   return (g.trimmed_s & ~with_frames) == mark_of_wait(g);
