@@ -18,9 +18,10 @@ namespace scale {
 
 namespace {
 
-// Goroutines that do nothing but yield: some for each processor, or a thousand.
+// Goroutines that do nothing but yield: some for each processor, or a thousand. There are enough
+// rounds to make the start, in which machines wake one after the other, a small part of the time.
 double yield(scheduler& s, int goroutines) {
-  constexpr int rounds = 300;
+  constexpr int rounds = 3'000;
   s.make([goroutines](scheduler& here, goroutine&) {
     for (int i = 0; i < goroutines; ++i) {
       here.start(here.make([left = rounds](scheduler&, goroutine&) mutable {

@@ -78,8 +78,8 @@ void scheduler::run_turn(goroutine* g) {
   ++here().tick;
   switch (g->turn(*this, *g)) {
     case turn_end::yields:
-      if (processors_.size() > 1 && here().tick % fairness_tick != 0 &&
-          queue_.size() < processors_.size()) {
+      if (is_alone()) return run_turn(g);
+      if (stays_on_yield()) {
         run_after_those_here(g);
       } else {
         queue_.push_back(g);
@@ -112,13 +112,35 @@ goroutine* scheduler::find_runnable() {
   }
 }
 
+// Would a goroutine that yields be the next to run?
+bool scheduler::is_alone() {
+  const processor& p = here();
+  return p.next.is_empty() && p.queue.is_empty() && queue_.is_empty();
+}
+
+bool scheduler::stays_on_yield() {
+  if (processors_.size() == 1 || here().tick % fairness_tick == 0) return false;
+  return queue_.size() < processors_.size() || admit_share();
+}
+
+bool scheduler::admit_share() {
+  processor& p = here();
+  if (p.queue.size() + queue_.size() / processors_.size() + 1 > 128) return false;
+  list share = take_share();
+  p.queue.push_all([&share] { return share.pop_front(); });
+  return true;
+}
+
+scheduler::list scheduler::take_share() {
+  return queue_.take_share(static_cast<std::uint32_t>(processors_.size()), 128, [](goroutine* g) {
+    access(&g->record, kind::load);  // its link
+    return false;
+  });
+}
+
 goroutine* scheduler::take_global() {
   if (queue_.is_empty()) return nullptr;
-  list share =
-      queue_.take_share(static_cast<std::uint32_t>(processors_.size()), 128, [](goroutine* g) {
-        access(&g->record, kind::load);  // its link
-        return false;
-      });
+  list share = take_share();
   goroutine* first = share.pop_front();
   here().queue.push_all([&share] { return share.pop_front(); });
   return first;

@@ -84,6 +84,10 @@ class scheduler {
   goroutine* find_runnable();
   goroutine* search();
   goroutine* steal_from(processor& victim, bool is_last_walk);
+  bool is_alone();
+  bool stays_on_yield();
+  bool admit_share();
+  list take_share();
   goroutine* take_global();
   goroutine* poll_now();
   goroutine* take_due(due_set& set, double cost_each);

@@ -36,15 +36,6 @@ class global_queue {
     publish_size();
   }
 
-  // Queues `element` and takes it again if the queue is empty. Otherwise does nothing and returns
-  // false.
-  bool rotate_if_empty(T* element) noexcept {
-    detail::lock_guard guard(lock_);
-    if (!elements_.is_empty()) return false;
-    elements_.push_back(element);
-    return elements_.pop_front() == element;
-  }
-
   T* pop() noexcept {
     detail::lock_guard guard(lock_);
     T* element = elements_.pop_front();

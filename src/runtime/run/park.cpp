@@ -43,12 +43,14 @@ void push_last_here(goroutine* g, void*) noexcept {
 
 // May a yield leave the global queue out? Not at one processor, where the order of turns is Go's:
 // after the goroutines that the others start, too. Nor while more than a few goroutines wait in the
-// global queue, because they came first. One turn of a processor in fairness_tick passes through
-// the global queue nevertheless, so all goroutines that yield get an equal share of the CPUs.
-// (bench/scale: eight processors that yield do 82 turns in a microsecond together, not 4.5.)
-bool stays_on_yield(const processor* p) noexcept {
+// global queue, because they came first, unless turns are short and the processor's own queue has
+// room for its share of them. One turn of a processor in fairness_tick passes through the global
+// queue nevertheless, so all goroutines that yield get an equal share of the CPUs.
+bool stays_on_yield(processor* p) noexcept {
   const std::uint32_t procs = sched.procs.read();
-  return procs > 1 && p->tick.load_relaxed() % fairness_tick != 0 && sched.queue.size() < procs;
+  if (procs == 1 || p->tick.load_relaxed() % fairness_tick == 0) return false;
+  const std::size_t waiting = sched.queue.size();
+  return waiting < procs || (waiting < most_admitted * procs && admit_share(p));
 }
 
 // Switches away from g, which is no longer running; returns when it is resumed.
@@ -112,8 +114,8 @@ void park_and_release(wait reason, const void* object, detail::lock& held) noexc
 
 // The goroutine passes through the global queue, as in Go, or goes to the end of its processor's
 // own queue where that makes no difference to a program. Its processor's own queue comes first.
-// When that is empty and the goroutine would be alone in the global queue, queueing it and taking
-// it is one step. Otherwise the slow path takes a batch from the global queue.
+// When that is empty and the goroutine would be alone in the global queue, it goes on at once.
+// Otherwise the slow path takes a batch from the global queue.
 [[gnu::noinline]] void yield() noexcept {
   platform::passes_order_to_thread();
   const platform::unseen unseen;
@@ -128,7 +130,7 @@ void park_and_release(wait reason, const void* object, detail::lock& held) noexc
     return;
   }
   const local_pick next = next_local(m, departure::yields);
-  if (next.is_idle && sched.queue.rotate_if_empty(g)) {
+  if (next.is_idle && sched.queue.is_empty()) {
     begin_slice(m->p);
     if (m->p->trace != nullptr) trace_yield_alone(m->p, g);
     return;

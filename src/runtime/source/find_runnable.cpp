@@ -1,6 +1,7 @@
 // Decides which goroutine runs next. From Go's findRunnable.
 #include "runtime/source/find_runnable.hpp"
 
+#include "platform/cpu.hpp"
 #include "platform/decisions.hpp"
 #include "runtime/queue/hand_off.hpp"
 #include "runtime/queue/ready.hpp"
@@ -22,6 +23,9 @@ namespace sley::rt {
 
 namespace {
 
+// Where goroutines that yield had longer turns, each passes through the global queue.
+constexpr std::uint64_t short_turn_ns = 10'000;
+
 // Takes a batch from the global queue, which is not empty: take(procs) does that.
 template <class Take>
 goroutine_list take_batch(Take take) noexcept {
@@ -42,19 +46,27 @@ goroutine* take_global(processor* p) noexcept {
   return first;
 }
 
-// Timer wake-ups fill the local queue. So that a steady stream of them cannot starve the global
-// queue, they leave half of the room to it. Exception: a goroutine whose own thread waits for its
-// turn stays in the global queue, because machines look for such goroutines only there. Running it
-// at once would give it a whole slice ahead of all local goroutines. The goroutines behind it are
-// admitted, because it may stay for fairness_tick turns.
-void admit_global(processor* p) noexcept {
-  const std::size_t room = p->queue.room();
-  if (sched.queue.is_empty() || room == 0) return;
-  goroutine_list share = take_batch([room](std::uint32_t procs) {
-    return sched.queue.take_share_without(procs, std::min(most_fired_at_once, room), queue_capacity,
-                                          waits_on_its_thread);
+// Moves a share of the global queue, `most` goroutines at most, into the local queue, which has
+// room for them. Exception: a goroutine whose own thread waits for its turn stays in the global
+// queue, because machines look for such goroutines only there. Running it at once would give it a
+// whole slice ahead of all local goroutines. The goroutines behind it are admitted, because it may
+// stay for fairness_tick turns. Returns how many were moved.
+std::size_t admit_global(processor* p, std::size_t most) noexcept {
+  goroutine_list share = take_batch([most](std::uint32_t procs) {
+    return sched.queue.take_share_without(procs, most, queue_capacity, waits_on_its_thread);
   });
+  const std::size_t admitted = share.size();
   p->queue.push_all([&share] { return share.pop_front(); });
+  return admitted;
+}
+
+// Since it was last asked of this processor, on average.
+bool were_turns_short(processor* p) noexcept {
+  const std::uint64_t now = platform::cycle_counter();
+  const std::uint32_t tick = p->tick.load_relaxed();
+  const std::uint64_t cycles = now - std::exchange(p->turns_from_cycles, now);
+  const std::uint32_t turns = tick - std::exchange(p->turns_from_tick, tick);
+  return cycles < turns * platform::counter_ticks(short_turn_ns);
 }
 
 // Looks at the queues of other processors, unless enough machines search already.
@@ -67,10 +79,13 @@ goroutine* search(machine* m, bool& ran_timers) noexcept {
 }
 
 // Goroutines that timers wake take the next slot. One that the fast path has picked and put there
-// comes before them: sent to the end of the queue each time, it would never begin.
+// comes before them: sent to the end of the queue each time, it would never begin. Timer wake-ups
+// fill the local queue. So that a steady stream of them cannot starve the global queue, they leave
+// half of the room to it.
 void see_to_timers(processor* p) noexcept {
-  if (std::exchange(p->has_picked, false)) return;
-  if (run_due_timers(p)) admit_global(p);
+  if (std::exchange(p->has_picked, false) || !run_due_timers(p) || sched.queue.is_empty()) return;
+  const std::size_t room = p->queue.room();
+  if (room != 0) admit_global(p, std::min(most_fired_at_once, room));
 }
 
 // Lowers the flags of requests that this round of find_runnable attends to.
@@ -82,6 +97,14 @@ void see_to_requests(machine* m) noexcept {
 }
 
 }  // namespace
+
+[[gnu::noinline]] bool admit_share(processor* p) noexcept {
+  const std::size_t queued = p->queue.size();
+  if (queued >= most_admitted) return false;
+  const std::size_t most = most_admitted - queued;
+  const bool fits = sched.queue.size() < most * sched.procs.read();
+  return fits && were_turns_short(p) && admit_global(p, most) != 0;
+}
 
 // Goroutines that make each other runnable share one time slice.
 [[gnu::noinline]] bool is_shared_slice_over(processor* p) noexcept {

@@ -31,6 +31,13 @@ struct local_pick {
 
 // ---- the rare cases, in find_runnable.cpp [inside] ----
 
+// The processor's own queue has at most this many goroutines after admit_share().
+inline constexpr std::size_t most_admitted = 128;
+// For a goroutine that yields: moves the processor's share of the global queue, which is not empty,
+// into its own queue. False if the share does not fit, if turns are not short, or if none of the
+// share may be moved.
+bool admit_share(processor* p) noexcept;
+
 // Asked when `inherited` is a multiple of slice_check_interval.
 bool is_shared_slice_over(processor* p) noexcept;
 // Its slice is over: to the end of the global queue. Returns null.

@@ -71,6 +71,8 @@ struct alignas(platform::cache_line_bytes) processor {
   base::random random;                  // [owner]
   std::int64_t slice_end_ns = 0;        // [owner] set when `inherited` first makes it look
   std::uint64_t clock_read_cycles = 0;  // [owner] when the clock was last read for timers
+  std::uint64_t turns_from_cycles = 0;  // [owner] when the length of turns was last asked for, and
+  std::uint32_t turns_from_tick = 0;    // [owner] the tick then
   std::int64_t fired_at_ns = 0;         // [owner] when its holder last fired timers of any heap
   std::uint64_t next_id = 0;            // [owner] ids not given out yet, below last_id
   std::uint64_t last_id = 0;            // [owner]

@@ -31,8 +31,9 @@ constexpr std::size_t trims_at_once = 5'000;
 
 enum class candidate { never, later, now };
 
-// What a goroutine's trimmed_s has after a trim: in the low bits which wait it was, by parked_s + 1,
-// and above whether the frames have gone too. Waits have the same mark if they begin 68 years apart.
+// What a goroutine's trimmed_s has after a trim: in the low bits which wait it was, by parked_s
+// + 1, and above whether the frames have gone too. Waits that begin 68 years apart have the same
+// mark.
 constexpr std::uint32_t with_frames = std::uint32_t{1} << 31;
 std::uint32_t mark_of_wait(const goroutine& g) noexcept {
   return (g.parked_s.load_relaxed() + 1) & ~with_frames;

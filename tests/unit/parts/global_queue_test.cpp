@@ -59,18 +59,6 @@ TEST(global_queue, a_share_is_that_of_one_processor_and_one_more) {
   }
 }
 
-TEST(global_queue, rotation_succeeds_only_in_an_empty_queue) {
-  queue q;
-  element a;
-  element b;
-  EXPECT_TRUE(q.rotate_if_empty(&a));
-  EXPECT_TRUE(q.is_empty());
-  q.push_back(&b);
-  EXPECT_FALSE(q.rotate_if_empty(&a));
-  EXPECT_EQ(q.pop(), &b);
-  EXPECT_EQ(q.pop(), nullptr);
-}
-
 TEST(global_queue, a_prepended_list_comes_first_in_its_order) {
   queue q;
   std::array<element, 5> e;
