@@ -3,6 +3,7 @@
 // thread for the result of each operation. Two for whether both ever think that they have the
 // processor, which a plain counter shows. tests/model/border_model.cpp tries all their schedules.
 #include "parts/border.hpp"
+#include "platform/relax.hpp"
 
 #include <gtest/gtest.h>
 
@@ -186,32 +187,42 @@ struct contested {
   border b;
   std::uint64_t count = 0;  // by the thread that has the processor
   std::atomic<bool> stop{false};
-  std::uint64_t by_owner = 0;
+  std::atomic<std::uint64_t> by_owner{0};
 
   void count_as_owner() {
     ++count;
-    ++by_owner;
+    by_owner.fetch_add(1, std::memory_order_relaxed);  // `count` is what shows a fault
   }
 };
+
+// None, or often longer than a membarrier takes: else an outsider hardly ever succeeds.
+void pause(int i) {
+  for (int left = i % 16 * 100; left > 0; --left) sley::platform::cpu_relax();
+}
 
 TEST(border, owner_and_closer_never_both_have_the_processor) {
   if (!may_close()) GTEST_SKIP() << "no membarrier";
   contested c;
   std::thread owner([&c] {
-    while (!c.stop) {
+    for (int i = 0; !c.stop; ++i) {
       if (!c.b.enter() && c.b.wait_until_open() != 0) c.b.lower(border::lost);
       c.count_as_owner();
       c.b.leave();
+      pause(i);  // user code
     }
   });
   std::uint64_t taken = 0;
   for (std::uint64_t i = 0; taken < 5000; ++i) {
     const bool may_take = c.b.close();
+    const std::uint64_t turn = c.by_owner;
     if (may_take) {
       ++c.count;
       ++taken;
     }
     c.b.open(may_take && i % 2 == 0 ? std::uint32_t{border::lost} : 0);
+    // The owner waits for the border's lock. Closed again at once, it would be taken before the
+    // owner wakes, again and again.
+    while (!may_take && c.by_owner == turn) std::this_thread::yield();
   }
   c.stop = true;
   owner.join();
@@ -223,7 +234,7 @@ TEST(border, owner_and_claimer_never_both_have_the_processor) {
   std::thread owner([&c] {
     for (int i = 0; !c.stop; ++i) {
       c.b.begin_call();
-      if (i % 16 == 0) std::this_thread::yield();  // some last
+      pause(i);
       if (!c.b.end_call()) {
         c.b.enter();
         if (c.b.wait_until_open() != 0) c.b.lower(border::lost);
