@@ -49,7 +49,8 @@ void check_lines(std::string_view text) {
     const std::size_t end = text.find('\n');
     expect(end != std::string_view::npos, "a line has an end", text);
     const std::string_view line = text.substr(0, end);
-    expect(line.starts_with("sley: SLEY") && line.size() < 600, "it says what it is about", line);
+    // 100 bytes of the value, each shown as four, and what is expected.
+    expect(line.starts_with("sley: SLEY") && line.size() < 700, "it says what it is about", line);
     const bool is_printable = std::ranges::all_of(
         line, [](char c) { return static_cast<unsigned char>(c) >= ' ' && c != 0x7f; });
     expect(is_printable, "a terminal shows it as it is", line);
@@ -71,6 +72,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   check_lines(errors.end());
   const rt::debug_settings& debug = rt::debug_options();
   expect(debug.slice_ns >= 1'000'000 && debug.slice_ns <= 100'000'000, "a sane slice");
+  expect(debug.page_out_s == 0 || (debug.page_out_s >= 5 && debug.page_out_s <= 86'400),
+         "a sane wait before paging out");
   expect(std::string_view(debug.flight).size() < rt::debug_settings::flight_bytes, "a sane path");
   expect(debug.schedtrace_ns >= 0 && debug.schedtrace_ns <= 3'600'000'000'000, "a sane trace");
   expect(procs.procs >= 1 && procs.procs <= rt::max_processors, "a sane number of processors");

@@ -43,7 +43,8 @@ namespace {
 TEST(unwind, each_step_is_libgccs) { sley_test::expect_steps_of_libgcc(); }
 
 TEST(unwind, the_loaders_list_has_the_same_tables) {
-  const void* places[] = {reinterpret_cast<const void*>(&std::abort),
+  // On riscv64 libc has tables only for functions that call back into the program, as qsort does.
+  const void* places[] = {reinterpret_cast<const void*>(&::qsort),
                           reinterpret_cast<const void*>(&_Unwind_Backtrace),
                           reinterpret_cast<const void*>(&sley_test::expect_steps_of_libgcc)};
   for (const void* place : places) {
