@@ -52,16 +52,23 @@ void* map_memory(std::size_t bytes, bool small_pages) noexcept {
 
 void unmap_memory(void* start, std::size_t bytes) noexcept { munmap(start, bytes); }
 
-void discard_memory(void* start, std::size_t bytes) noexcept {
+namespace {
+
+// Where it fails the memory stays as it is.
+void advise(void* start, std::size_t bytes, int advice) noexcept {
   const int saved = errno;
-  madvise(start, bytes, MADV_DONTNEED);  // fails for locked memory, which then stays
+  madvise(start, bytes, advice);
   errno = saved;
 }
 
+}  // namespace
+
+void discard_memory(void* start, std::size_t bytes) noexcept {
+  advise(start, bytes, MADV_DONTNEED);  // fails for locked memory
+}
+
 void page_out(void* start, std::size_t bytes) noexcept {
-  const int saved = errno;
-  madvise(start, bytes, MADV_PAGEOUT);  // fails before Linux 5.4, and for locked memory: both stay
-  errno = saved;
+  advise(start, bytes, MADV_PAGEOUT);  // fails for locked memory, and before Linux 5.4
 }
 
 bool is_any_resident(void* start, std::size_t bytes) noexcept {
