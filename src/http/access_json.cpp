@@ -20,6 +20,11 @@ void append_member(std::string& to, std::string_view name, std::uint64_t number)
   to.append(",\"").append(name).append("\":").append(std::to_string(number));
 }
 
+std::uint64_t whole_us(std::chrono::nanoseconds t) {
+  const auto us = std::chrono::duration_cast<std::chrono::microseconds>(t);
+  return static_cast<std::uint64_t>(us.count());
+}
+
 // RFC 3339, UTC: "2026-11-25T22:26:05.123456Z".
 std::string time_text(std::chrono::system_clock::time_point when) {
   const auto second = std::chrono::floor<std::chrono::seconds>(when);
@@ -36,14 +41,14 @@ std::string time_text(std::chrono::system_clock::time_point when) {
 }  // namespace
 
 std::string to_json(const access_record& r) {
-  const auto us = std::chrono::duration_cast<std::chrono::microseconds>(r.duration).count();
   std::string line = "{\"time\":\"" + time_text(r.time) + '"';
   append_member(line, "remote", r.remote.to_string());
   append_member(line, "method", r.method);
   append_member(line, "target", r.target);
   append_member(line, "status", static_cast<std::uint64_t>(r.status));
   append_member(line, "bytes", r.body_bytes);
-  append_member(line, "duration_us", static_cast<std::uint64_t>(us));
+  append_member(line, "duration_us", whole_us(r.duration));
+  append_member(line, "first_byte_us", whole_us(r.time_to_first_byte));
   if (!r.traceparent.empty()) append_member(line, "traceparent", r.traceparent);
   if (r.cut_by) append_member(line, "cut", r.cut_by.message());
   return line += '}';

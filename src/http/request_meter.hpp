@@ -39,6 +39,7 @@ class measured_request {
   measured_request(const measured_request&) = delete;
   measured_request& operator=(const measured_request&) = delete;
 
+  std::chrono::steady_clock::time_point began() const noexcept { return began_; }
   // It has been answered. Returns how long it took. The time of a connection that was handed over
   // (WebSocket) is not one of an answer, and is not counted.
   std::chrono::nanoseconds end(int status, bool is_handed_over) noexcept;

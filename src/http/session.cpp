@@ -202,7 +202,7 @@ void session::refuse(int status) {
   response_.begin(false);
   count_refusal(counts_, status);
   if (write_error_ == std::errc::timed_out) report_cut();
-  if (options_.access_log) log(status, sent - std::min(sent, head_bytes), {});
+  if (options_.access_log) log(status, sent - std::min(sent, head_bytes), {}, {});
 }
 
 void session::arm_read(time_span timeout) {

@@ -96,11 +96,13 @@ class session final : private body_reader {
   bool must_abort() const noexcept;
   void begin_trace();
   std::string traceparent();
-  void log(int status, std::uint64_t body_bytes, std::chrono::nanoseconds duration);
+  void log(int status, std::uint64_t body_bytes, std::chrono::nanoseconds duration,
+           std::chrono::nanoseconds time_to_first_byte);
 
   // The handler's time limit: session_limit.cpp.
   void call_handler_in_time();
   bool begin_answer();
+  void note_first_byte() noexcept;
   bool is_late();
   bool is_time_over();
   void time_out();
@@ -157,6 +159,8 @@ class session final : private body_reader {
   bool has_begun_ = false;          // [lock: answer_lock_] some of the handler's answer was sent
   bool is_timed_out_ = false;       // [lock: answer_lock_] 503 was sent instead
   std::uint64_t sent_instead_ = 0;  // [lock: answer_lock_] bytes of its body
+  // [lock: answer_lock_ while there is a limit] When the answer began to go out, if there is a log.
+  std::optional<std::chrono::steady_clock::time_point> first_byte_;
 
   std::optional<trace_context> trace_;  // of this request, if the options want one
   std::optional<context> context_;      // since it was asked for

@@ -24,13 +24,17 @@ void session::answer() {
   measured_request measured(counts_);
   response_.begin(builder_.get().method() == "HEAD");
   is_reported_ = false;
+  first_byte_.reset();
   begin_trace();
   call_handler_in_time();
   end_context();
   if (is_timed_out_) end_timed_out_answer();  // the timer has gone
   if (write_error_ == std::errc::timed_out && !is_reported_) report_cut();
   const std::chrono::nanoseconds took = measured.end(response_.status(), is_handed_over_);
-  if (options_.access_log) log(response_.status(), response_.sent_bytes(), took);
+  if (options_.access_log) {
+    const auto until_first_byte = first_byte_ ? *first_byte_ - measured.began() : took;
+    log(response_.status(), response_.sent_bytes(), took, until_first_byte);
+  }
   trace_.reset();
   if (is_cut()) is_broken_ = true;
   if (is_handed_over_) keeps_alive_ = false;
@@ -144,7 +148,8 @@ void session::report(std::exception_ptr e) {
   print_error("the handler of " + named_request() + " threw: " + what);
 }
 
-void session::log(int status, std::uint64_t body_bytes, std::chrono::nanoseconds duration) {
+void session::log(int status, std::uint64_t body_bytes, std::chrono::nanoseconds duration,
+                  std::chrono::nanoseconds time_to_first_byte) {
   const request& in = builder_.get();
   std::error_code cut_by = write_error_;
   if (!cut_by && is_cut()) cut_by = errc::incomplete;
@@ -163,7 +168,8 @@ void session::log(int status, std::uint64_t body_bytes, std::chrono::nanoseconds
                        .duration = duration,
                        .cut_by = cut_by,
                        .time = std::chrono::system_clock::now() - duration,
-                       .traceparent = trace});
+                       .traceparent = trace,
+                       .time_to_first_byte = time_to_first_byte});
 }
 
 }  // namespace sley::http::detail

@@ -46,11 +46,21 @@ void session::call_handler_in_time() {
 
 // False: the time is over, and the answer was given. [the handler's goroutine]
 bool session::begin_answer() {
-  if (!limit_) return true;
+  if (!limit_) {
+    note_first_byte();
+    return true;
+  }
   const std::lock_guard guard(answer_lock_);
   if (limit_->error()) answer_for_handler();  // the timer may be late
-  if (!is_timed_out_) has_begun_ = true;
-  return !is_timed_out_;
+  if (is_timed_out_) return false;
+  has_begun_ = true;
+  note_first_byte();
+  return true;
+}
+
+// Requires answer_lock_ while there is a limit.
+void session::note_first_byte() noexcept {
+  if (options_.access_log && !first_byte_) first_byte_ = std::chrono::steady_clock::now();
 }
 
 bool session::is_time_over() {
@@ -69,6 +79,7 @@ void session::time_out() {
 void session::answer_for_handler() noexcept {
   if (has_begun_ || is_timed_out_) return;
   is_timed_out_ = true;
+  note_first_byte();
   std::error_code error;
   try {
     connection_.set_read_deadline(time_point());  // ends a read of the body

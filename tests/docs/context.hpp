@@ -51,7 +51,6 @@ struct order {
   int items;
 };
 void check(const order&);
-void handle(sley::http::request&, sley::http::response&);
 extern const sley::debug::trace::flight_recorder recorder;
 extern sley::rate_limiter once_a_minute;
 extern sley::http::response& out;

@@ -193,7 +193,8 @@ TEST(access_log, a_record_is_one_object_of_json) {
   sley::http::access_record r = sley_test::example_record();
   EXPECT_EQ(to_json(r),
             R"({"time":"2026-01-02T03:04:05.067890Z","remote":"192.0.2.1:5000","method":"GET",)"
-            R"("target":"/a?b","status":200,"bytes":5,"duration_us":1023})");
+            R"("target":"/a?b","status":200,"bytes":5,"duration_us":1023,)"
+            R"("first_byte_us":918})");
   r.remote = {};
   r.method = "\"\\\n";
   r.target = "/\x7f\xc3\xa9\xff\xe2\x80\xae";
@@ -202,7 +203,7 @@ TEST(access_log, a_record_is_one_object_of_json) {
   EXPECT_EQ(to_json(r),
             R"({"time":"2026-01-02T03:04:05.067890Z","remote":"","method":"\"\\\u000a",)"
             "\"target\":\"/\\u007f\xc3\xa9\\ufffd\\ufffd\\ufffd\\ufffd\","
-            R"("status":200,"bytes":5,"duration_us":1023,)"
+            R"("status":200,"bytes":5,"duration_us":1023,"first_byte_us":918,)"
             R"("traceparent":"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",)"
             R"("cut":"the message ended too soon"})");
 }

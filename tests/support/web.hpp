@@ -110,7 +110,9 @@ inline sley::http::access_record example_record() {
           .body_bytes = 5,
           .duration = 1'023'400ns,
           .cut_by = {},
-          .time = std::chrono::system_clock::time_point(1'767'323'045s + 67'890us)};
+          .time = std::chrono::system_clock::time_point(1'767'323'045s + 67'890us),
+          .traceparent = {},
+          .time_to_first_byte = 918'999ns};
 }
 
 inline int status_of(std::string_view answer) {

@@ -37,6 +37,10 @@ struct access_record {
   // Of the trace that request::context() carries, if server_options::trace is set; else what came
   // with the request, if it is valid. Empty if there is none.
   std::string_view traceparent = {};
+  // From the request's last header byte to the moment when the answer began to go out, or
+  // `duration` if nothing of it was sent. The pace of the peer is no part of it, nor is the rest of
+  // an answer that takes long by its nature, as a download or a WebSocket.
+  std::chrono::nanoseconds time_to_first_byte = {};
 };
 
 // One line for a log, without its end; what would not stay in it is escaped.
@@ -46,7 +50,7 @@ struct access_record {
 SLEY_API std::string to_line(const access_record& r);
 // The same as an object of JSON in one line, without its end; here it takes several lines.
 //   {"time":"2026-01-02T03:04:05.678901Z","remote":"192.0.2.1:50000","method":"GET",
-//    "target":"/a?b","status":200,"bytes":5,"duration_us":123,
+//    "target":"/a?b","status":200,"bytes":5,"duration_us":123,"first_byte_us":118,
 //    "traceparent":"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"}
 // Without a trace there is no traceparent; an answer that was cut has "cut" with the
 // reason. A request that was not understood has an empty method and target. Bytes that are not
