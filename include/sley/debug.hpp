@@ -40,6 +40,9 @@ struct goroutine_info {
   // The address of the mutex, wait group or other object that it waits for, and of a channel the
   // address that its handles share. 0: it does not wait for one object.
   std::uintptr_t waits_for;
+  // The addresses of the channels of the select in which it waits, in the order of its cases, eight
+  // at most. Empty: it does not wait for several.
+  std::vector<std::uintptr_t> waits_for_one_of;
   // The id of the goroutine that has locked the mutex or shared_mutex that it waits for; 0 if none
   // has, and outside debug builds, in which mutexes do not know it.
   std::uint64_t held_by;

@@ -8,8 +8,8 @@
 namespace sley::debug {
 
 goroutine_info info_of(const rt::snapshot::entry& e);
-// The same, but waits_for is 0, and nothing on the caller's stack is a pointer to the object.
-goroutine_info info_without_object(const rt::snapshot::entry& e);
+// The same without what it waits for; nothing on the caller's stack is a pointer to it.
+goroutine_info info_without_objects(const rt::snapshot::entry& e);
 
 template <class Visit>
 void for_each(const rt::snapshot& all, const Visit& visit) {

@@ -67,7 +67,9 @@ rt::goroutine_view view_of(const goroutine_info& g, const rt::label_set* labels)
   view.labels = labels;
   view.state = g.state;
   view.minutes = static_cast<std::uint32_t>(g.waiting.count());
-  view.object = {reinterpret_cast<const void*>(g.waits_for), g.held_by};
+  view.waits_for.holder = g.held_by;
+  if (g.waits_for != 0) view.waits_for.add(g.waits_for);
+  for (const std::uintptr_t channel : g.waits_for_one_of) view.waits_for.add(channel);
   view.is_locked = g.is_locked_to_thread;
   view.has_thread = g.state == "running" || g.state == "syscall";
   view.created_by = g.created_by;
@@ -77,7 +79,7 @@ rt::goroutine_view view_of(const goroutine_info& g, const rt::label_set* labels)
 
 }  // namespace
 
-goroutine_info info_without_object(const rt::snapshot::entry& e) {
+goroutine_info info_without_objects(const rt::snapshot::entry& e) {
   const rt::goroutine_view& g = e.goroutine;
   const auto labels = rt::labels_in(g.labels);
   return {g.id,
@@ -86,7 +88,8 @@ goroutine_info info_without_object(const rt::snapshot::entry& e) {
           std::string(g.state),
           std::chrono::minutes(g.minutes),
           0,
-          g.object.holder,
+          {},
+          g.waits_for.holder,
           g.is_locked,
           g.is_leaked,
           g.created_by,
@@ -95,8 +98,13 @@ goroutine_info info_without_object(const rt::snapshot::entry& e) {
 }
 
 goroutine_info info_of(const rt::snapshot::entry& e) {
-  goroutine_info info = info_without_object(e);
-  info.waits_for = reinterpret_cast<std::uintptr_t>(e.goroutine.object.address);
+  goroutine_info info = info_without_objects(e);
+  const std::span<const std::uintptr_t> addresses = e.goroutine.waits_for.addresses();
+  if (addresses.size() == 1) {
+    info.waits_for = addresses.front();
+  } else {
+    info.waits_for_one_of.assign(addresses.begin(), addresses.end());
+  }
   return info;
 }
 

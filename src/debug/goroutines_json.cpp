@@ -30,8 +30,8 @@ using place_key = std::tuple<std::string_view, std::string_view, std::vector<lab
 struct at_one_place {
   std::uint64_t count = 0;
   std::uint64_t first_id = UINT64_MAX;
-  std::uint32_t minutes = 0;  // the longest wait
-  rt::waited_object object;   // if all of them wait for one
+  std::uint32_t minutes = 0;     // the longest wait
+  rt::waited_objects waits_for;  // if it is the same for all of them
 };
 
 using by_place = std::map<place_key, at_one_place>;
@@ -46,8 +46,8 @@ by_place all_places(const rt::snapshot& all, code_names& names) {
                        {labels.begin(), labels.end()},
                        g.created_at,
                        names.without_runtimes_own(e->frames())}];
-    if (of.count++ == 0) of.object = g.object;
-    if (of.object != g.object) of.object = {};
+    if (of.count++ == 0) of.waits_for = g.waits_for;
+    if (of.waits_for != g.waits_for) of.waits_for = {};
     of.first_id = std::min(of.first_id, g.id);
     of.minutes = std::max(of.minutes, g.minutes);
   }
@@ -64,15 +64,16 @@ void append(json_objects& to, const by_place::value_type& one) {
   if (!labels.empty()) to.add_texts("labels", labels);
   to.add("first_id", g.first_id);
   if (g.minutes != 0) to.add("minutes", g.minutes);
-  if (g.object.address != nullptr) {
-    const auto address = reinterpret_cast<std::uintptr_t>(g.object.address);
+  if (g.waits_for.count > 1) to.add_addresses("waits_for_one_of", g.waits_for.addresses());
+  if (g.waits_for.count == 1) {
+    const std::uintptr_t address = g.waits_for.addresses().front();
     to.add_address("waits_for", address);
     if (const platform::object_name of = platform::name_of_object(address); !of.name.empty()) {
       std::array<char, 4096> buffer;
       to.add("object", platform::demangle(of.name, buffer, true));
     }
   }
-  if (g.object.holder != 0) to.add("held_by", g.object.holder);
+  if (g.waits_for.holder != 0) to.add("held_by", g.waits_for.holder);
   if (created_at != 0) to.add_creator("creator", created_at);
   to.add_stack("stack", stack);
   to.end();

@@ -48,9 +48,18 @@ void json_objects::add_texts(std::string_view name, std::span<const label> texts
 }
 
 void json_objects::add_address(std::string_view name, std::uintptr_t address) {
-  char digits[2 + 2 * sizeof address + 1];
-  std::snprintf(digits, sizeof digits, "0x%jx", static_cast<std::uintmax_t>(address));
-  add(name, std::string_view(digits));
+  begin_member(name);
+  append_address(address);
+}
+
+void json_objects::add_addresses(std::string_view name, std::span<const std::uintptr_t> addresses) {
+  begin_member(name);
+  to_ += '[';
+  for (std::string_view before; const std::uintptr_t address : addresses) {
+    to_ += std::exchange(before, ",");
+    append_address(address);
+  }
+  to_ += ']';
 }
 
 void json_objects::add_creator(std::string_view name, std::uintptr_t return_address) {
@@ -73,6 +82,12 @@ void json_objects::add_stack(std::string_view name, std::span<const std::uintptr
     }
   }
   to_ += ']';
+}
+
+void json_objects::append_address(std::uintptr_t address) {
+  char digits[2 + 2 * sizeof address + 1];
+  std::snprintf(digits, sizeof digits, "0x%jx", static_cast<std::uintmax_t>(address));
+  append_json_text(to_, digits);
 }
 
 void json_objects::begin_member(std::string_view name) {

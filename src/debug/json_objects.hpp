@@ -25,6 +25,7 @@ class json_objects {
   void add_texts(std::string_view name, std::span<const label> texts);
   // As text, because numbers of JSON are exact up to 2^53 only.
   void add_address(std::string_view name, std::uintptr_t address);
+  void add_addresses(std::string_view name, std::span<const std::uintptr_t> addresses);
   // The innermost function there that may be shown as a creator; no member if there is none.
   void add_creator(std::string_view name, std::uintptr_t return_address);
   // The functions that are shown, innermost first.
@@ -33,6 +34,7 @@ class json_objects {
 
  private:
   void begin_member(std::string_view name);
+  void append_address(std::uintptr_t address);
   void append_function(const code_line& line);
 
   std::string& to_;

@@ -32,7 +32,6 @@
 #include "runtime/watchdog/world.hpp"
 #include "sync/chan_core.hpp"
 #include "sync/context_tree.hpp"
-#include "sync/selected_channels.hpp"
 
 #include <sley/detail/future_state.hpp>
 #include <sley/runtime.hpp>
@@ -234,12 +233,7 @@ class leak_search {
     const rt::waited what(g.waits_for);
     current_ = i;
     if (what.selection != nullptr) {
-      sync::visit_selected_channels(
-          what.selection,
-          [](void* self, const detail::chan_core& c) noexcept {
-            static_cast<leak_search*>(self)->add_channel(c);
-          },
-          this);
+      what.selection->visit_channels([this](const detail::chan_core& c) { add_channel(c); });
     } else if (is_for_channel(g.reason)) {
       add_channel(*static_cast<const detail::chan_core*>(what.object));
     } else if (g.reason == rt::wait::future_wait) {

@@ -27,7 +27,7 @@ std::vector<goroutine_info> leaks() {
   std::vector<goroutine_info> result;
   for_each(all, [&](const rt::snapshot::entry& e) {
     if (!is_leaked(e.goroutine)) return;
-    result.push_back(info_without_object(e));
+    result.push_back(info_without_objects(e));
     result.back().is_leaked = true;
   });
   std::ranges::sort(result, {}, &goroutine_info::id);

@@ -307,6 +307,7 @@ function show_stack(g, body) {
     lines.push("waits for " + g.waits_for + (g.object ? " (" + g.object + ")" : "") +
       (g.held_by ? ", held by goroutine " + g.held_by : ""));
   }
+  if (g.waits_for_one_of) lines.push("waits for one of " + g.waits_for_one_of.join(", "));
   for (const f of g.stack) lines.push(place_of(f));
   if (g.creator) lines.push("created by " + place_of(g.creator));
   make("pre", lines.join("\n"), make("td", undefined, row, {colspan: "4"}));

@@ -15,7 +15,6 @@
 #include "runtime/state/timer.hpp"
 #include "runtime/state/waited.hpp"
 #include "sync/chan_core.hpp"
-#include "sync/selected_channels.hpp"
 
 #include <algorithm>
 #include <functional>
@@ -53,6 +52,7 @@ class selection {
  public:
   selection(select_case* cases, std::size_t count, void* scratch) noexcept
       : cases_(cases),
+        case_count_(count),
         waiters_(static_cast<chan_waiter*>(scratch)),
         lock_order_(reinterpret_cast<std::uint16_t*>(waiters_ + count)),
         poll_order_(lock_order_ + count) {
@@ -138,11 +138,6 @@ class selection {
     }
     rt::remove_timer(&timer);  // after this it does not look at our frame any more
     return o;
-  }
-
-  template <class Visit>
-  void visit_channels(const Visit& visit) const noexcept {
-    for (std::size_t i = 0; i < count_; ++i) visit(*cases_[lock_order_[i]].channel);
   }
 
  private:
@@ -241,13 +236,14 @@ class selection {
       w->chosen = &chosen_;
       queue_of(c).push(w);  // CH-1: look() found no peer
     }
+    const rt::selected waits_for{cases_, case_count_};
     parking p{this, claim, timed};
     platform::passes_order(claim);
     for (std::size_t i = 0; i < count_; ++i) {
       platform::passes_order(&cases_[lock_order_[i]].channel->guard);
     }
     rt::park(count_ == 0 ? rt::wait::select_no_cases : rt::wait::select,
-             timed ? nullptr : rt::waited::select(this), &let_go, &p);
+             rt::waited::select(&waits_for, timed), &let_go, &p);
     platform::takes_order(claim);
     return leave_queues();
   }
@@ -281,6 +277,7 @@ class selection {
   }
 
   select_case* cases_;
+  std::size_t case_count_;
   chan_waiter* waiters_;
   std::uint16_t* lock_order_;  // the cases on channels that are not nil, by the channels' addresses
   std::uint16_t* poll_order_;  // the same, shuffled
@@ -289,11 +286,6 @@ class selection {
 };
 
 }  // namespace
-
-void visit_selected_channels(const void* of, void (*visit)(void*, const chan_core&) noexcept,
-                             void* arg) noexcept {
-  static_cast<const selection*>(of)->visit_channels([&](const chan_core& c) { visit(arg, c); });
-}
 
 }  // namespace sync
 

@@ -146,6 +146,17 @@ GO_TEST(debug, a_goroutine_that_waits_names_the_object_and_its_holder) {
   wait_as("its peer", [c] { c.receive(); });
   wait_as("of group", [&] { group.wait(); });
   wait_as("of two", [c, other] { sley::select(sley::on_receive(c), sley::on_receive(other)); });
+  wait_as("of two for an hour", [c, other] {
+    sley::select(sley::on_receive(c), sley::on_receive(other), sley::on_timeout(1h));
+  });
+  wait_as("of one", [c, other] {
+    sley::select(sley::on_receive(chan<int>(nullptr)), sley::on_receive(other));
+  });
+  wait_as("of many", [c] {
+    sley::select_set many;
+    for (int i = 0; i < 20; ++i) many.add_receive(c);
+    many.wait();
+  });
 
   struct waiter {
     const char* name;
@@ -158,7 +169,9 @@ GO_TEST(debug, a_goroutine_that_waits_names_the_object_and_its_holder) {
                         {"reader", "sync.RWMutex.RLock", &s, true},
                         {"writer", "sync.RWMutex.Lock", &s, true},
                         {"of group", "sync.WaitGroup.Wait", &group, false},
-                        {"of two", "select", nullptr, false}};
+                        {"of two", "select", nullptr, false},
+                        {"of two for an hour", "select", nullptr, false},
+                        {"of many", "select", nullptr, false}};
   for (const waiter& w : all) {
     goroutine_info g;
     EXPECT_TRUE(eventually([&] { return (g = named(goroutines(), w.name)).state == w.state; }))
@@ -171,10 +184,19 @@ GO_TEST(debug, a_goroutine_that_waits_names_the_object_and_its_holder) {
   const std::vector<goroutine_info> now = goroutines();
   EXPECT_EQ(named(now, "its peer").waits_for, named(now, "receiver").waits_for);
   EXPECT_EQ(named(now, "its peer").held_by, 0u);
+  const std::vector<std::uintptr_t> both = named(now, "of two").waits_for_one_of;
+  ASSERT_EQ(both.size(), 2u);
+  EXPECT_EQ(both[0], named(now, "receiver").waits_for);
+  EXPECT_NE(both[1], both[0]);
+  EXPECT_EQ(named(now, "of two for an hour").waits_for_one_of, both);
+  EXPECT_EQ(named(now, "of one").waits_for, both[1]);
+  EXPECT_EQ(named(now, "of many").waits_for_one_of.size(), 8u);
+  EXPECT_TRUE(named(now, "receiver").waits_for_one_of.empty());
 
   m.unlock();
   s.unlock();
   c.close();
+  other.close();
   group.done();
   waiters.wait();
 }

@@ -187,6 +187,29 @@ TEST_F(deadlock, shows_every_goroutine_and_its_wait_reason) {
   EXPECT_LT(child.err.find(all_asleep), child.err.find("\ngoroutine ")) << "the reason comes first";
 }
 
+// In the order of the cases: both goroutines have the same channel in their second one.
+CHILD_MAIN(two_select) {
+  return run([] {
+    const chan<int> a;
+    const chan<int> b;
+    const chan<int> c(nullptr);
+    sley::go([a, b] { sley::select(sley::on_receive(a), sley::on_send(b, 1)); });
+    this_goroutine::yield();
+    say_when();
+    sley::select(sley::on_receive(chan<void>()), sley::on_receive(c), sley::on_send(b, 1));
+    return 3;
+  });
+}
+
+TEST_F(deadlock, names_the_channels_of_a_select) {
+  const auto child = expect_deadlock("two_select");
+  const std::string waits = " \\[select\\]:\n\twaits for one of 0x[0-9a-f]+, (0x[0-9a-f]+)\n";
+  const auto of_main = sley_test::groups_of(child.err, "goroutine 1" + waits);
+  const auto of_other = sley_test::groups_of(child.err, "goroutine [2-9]" + waits);
+  ASSERT_FALSE(of_main.empty() || of_other.empty()) << child;
+  EXPECT_EQ(of_main[1], of_other[1]) << child;
+}
+
 namespace {
 
 sley::mutex left_lock;

@@ -9,7 +9,7 @@ from collections import namedtuple
 
 SECTION = ".sley_layout"
 MAGIC = b"sleylout"
-VERSION = 2
+VERSION = 3
 
 # The fields of struct layout behind the magic bytes, 64 bits each. tests/debuggers compares them.
 FIELDS = """version bytes

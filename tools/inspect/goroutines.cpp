@@ -207,6 +207,7 @@ class reader {
       r = record(layout_, r.address(), before.data());
       if (r.is_as(record(layout_, r.address(), after.data())) && r.is_at_rest() && r.is_alive()) {
         seen.view = view_of(r);
+        add_selected(r, *stack, seen.view);
         add_extra(r, seen);
         seen.stack = unwind(from_, registers_of(r), *stack);
         return seen;
@@ -216,10 +217,12 @@ class reader {
     // It runs, or has run again and again; or it has not begun.
     seen.view = view_of(first);
     seen.view.has_thread |= first.is_at_rest();
+    const stack_copy no_copy{&from_, 0, {}};
+    add_selected(first, no_copy, seen.view);
     add_extra(first, seen);
     if (const auto thread = thread_of(first)) {
       if (const auto registers = from_.registers_of(*thread)) {
-        seen.stack = unwind(from_, *registers, {&from_, 0, {}});
+        seen.stack = unwind(from_, *registers, no_copy);
       }
     }
     return seen;
@@ -273,11 +276,34 @@ class reader {
       view.is_waiting = true;
       view.state = layout_.wait(r.get<std::uint8_t>(layout_->goroutine_reason));
       view.minutes = (now_s_ - r.get<std::uint32_t>(layout_->goroutine_parked_s)) / 60;
-      view.object.address = rt::waited(r.get<const void*>(layout_->goroutine_waits_for)).object;
+      if (const void* object = waited_of(r).object) view.waits_for.add(address_of(object));
     } else if (view.state == "running" && thread && from_.is_asleep(*thread)) {
       view.state = "syscall";
     }
     return view;
+  }
+
+  rt::waited waited_of(const record& r) const {
+    return rt::waited(r.get<const void*>(layout_->goroutine_waits_for));
+  }
+
+  // The channels of the select in which it waits, unless it goes on meanwhile.
+  void add_selected(const record& r, const stack_copy& stack, rt::goroutine_view& to) const {
+    const rt::selected* selection = waited_of(r).selection;
+    if (!to.is_waiting || selection == nullptr) return;
+    rt::selected of{};
+    if (!stack_copy::read(&stack, address_of(selection), &of, sizeof of)) return;
+    rt::waited_objects channels;
+    for (std::size_t i = 0; i < of.count && channels.count < channels.most_shown; ++i) {
+      sley::detail::select_case one{};
+      if (!stack_copy::read(&stack, address_of(of.cases + i), &one, sizeof one)) return;
+      if (one.channel != nullptr) channels.add(address_of(one.channel));
+    }
+    std::vector<std::byte> now(layout_->goroutine_bytes);
+    if (from_.read(r.address(), now.data(), now.size()) &&
+        r.is_as(record(layout_, r.address(), now.data()))) {
+      to.waits_for = channels;
+    }
   }
 
   // The name and the labels, unless the goroutine ends meanwhile: another one may have them then.

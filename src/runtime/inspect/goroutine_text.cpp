@@ -98,11 +98,21 @@ bool is_runtimes_own(std::uintptr_t frame, const platform::symbol_source& names)
 namespace {
 
 // The goroutine does not run while it is looked at, so it is still in the call that waits for the
-// object, which exists as long as that.
-waited_object object_of(const goroutine& g) noexcept {
-  const void* address = waited(peek(g.waits_for)).object;
-  const bool is_lock = address != nullptr && is_for_lock(peek(g.reason));
-  return {address, is_lock ? static_cast<const detail::lock_owner*>(address)->goroutine() : 0};
+// objects, which exist as long as that.
+waited_objects objects_of(const goroutine& g) noexcept {
+  waited_objects objects;
+  const waited what(peek(g.waits_for));
+  if (what.selection != nullptr) {
+    what.selection->visit_channels([&objects](const detail::chan_core& c) {
+      objects.add(reinterpret_cast<std::uintptr_t>(&c));
+    });
+  } else if (what.object != nullptr) {
+    objects.add(reinterpret_cast<std::uintptr_t>(what.object));
+    if (is_for_lock(peek(g.reason))) {
+      objects.holder = static_cast<const detail::lock_owner*>(what.object)->goroutine();
+    }
+  }
+  return objects;
 }
 
 }  // namespace
@@ -120,7 +130,7 @@ goroutine_view::goroutine_view(const goroutine& g, const machine* thread) noexce
   if (is_waiting) {
     minutes = (sched.coarse_s.load_relaxed() - g.parked_s.load_relaxed()) / 60;
     reason = peek(g.reason);
-    object = object_of(g);
+    waits_for = objects_of(g);
   }
   const std::string_view given = g.name();
   name_size = static_cast<std::uint8_t>(given.size());
@@ -155,7 +165,7 @@ void goroutine_printer::print_header(const goroutine_view& g, std::size_t others
   line.text("]");
   if (g.labels != nullptr) print_labels(line, *g.labels);
   line.text(":\n").flush(fd_);
-  if (g.object.address != nullptr) print_object(g.object);
+  if (g.waits_for.count != 0) print_objects(g.waits_for);
 }
 
 // In pieces, because they may be longer than a line_writer's text.
@@ -169,17 +179,20 @@ void goroutine_printer::print_labels(base::line_writer& line,
   line.text("}");
 }
 
-void goroutine_printer::print_object(const waited_object& object) const noexcept {
+void goroutine_printer::print_objects(const waited_objects& objects) const noexcept {
   base::line_writer line;
-  const auto address = reinterpret_cast<std::uintptr_t>(object.address);
-  line.text("\twaits for ").hex(address);
-  if (const platform::object_name of = names_.name_of_object(address); !of.name.empty()) {
-    char buffer[512];
-    line.text(" (").text(platform::demangle(of.name, buffer, may_allocate_));
-    if (address != of.start) line.text(" +").hex(address - of.start);
-    line.text(")");
+  const char* before = objects.count == 1 ? "\twaits for " : "\twaits for one of ";
+  for (const std::uintptr_t address : objects.addresses()) {
+    line.text(std::exchange(before, ", ")).hex(address);
+    if (const platform::object_name of = names_.name_of_object(address); !of.name.empty()) {
+      char buffer[512];
+      line.text(" (").text(platform::demangle(of.name, buffer, may_allocate_));
+      if (address != of.start) line.text(" +").hex(address - of.start);
+      line.text(")");
+    }
+    line.flush(fd_);
   }
-  if (object.holder != 0) line.text(", held by goroutine ").dec(object.holder);
+  if (objects.holder != 0) line.text(", held by goroutine ").dec(objects.holder);
   line.text("\n").flush(fd_);
 }
 

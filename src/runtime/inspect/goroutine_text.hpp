@@ -27,12 +27,22 @@ bool is_in_call(const machine& thread) noexcept;
 // that is never freed.
 std::string_view state_of(const goroutine& g, const machine* thread) noexcept;
 
-// What a goroutine waits for.
-struct waited_object {
-  const void* address = nullptr;  // null: it does not wait for an object, or for several
-  std::uint64_t holder = 0;       // the id of the goroutine that holds it, 0 if that is not known
+// What a goroutine waits for: an object, or the first one of several that is ready.
+struct waited_objects {
+  static constexpr std::size_t most_shown = 8;
 
-  bool operator==(const waited_object&) const noexcept = default;
+  std::span<const std::uintptr_t> addresses() const noexcept { return {all, count}; }
+  // False: there is no room for it.
+  bool add(std::uintptr_t address) noexcept {
+    if (count == most_shown) return false;
+    all[count++] = address;
+    return true;
+  }
+  bool operator==(const waited_objects&) const noexcept = default;
+
+  std::uint64_t holder = 0;  // the id of the goroutine that holds it, 0 if that is not known
+  std::size_t count = 0;
+  std::uintptr_t all[most_shown] = {};  // of a select with more cases the first ones
 };
 
 // All facts about a goroutine except its stack.
@@ -50,7 +60,7 @@ struct goroutine_view {
   std::string_view state;     // text that is never freed
   std::uint32_t minutes = 0;  // how long it has waited
   wait reason{};              // if it waits
-  waited_object object;
+  waited_objects waits_for;
   bool is_waiting = false;
   bool is_locked = false;  // to its thread
   bool is_leaked = false;  // as far as that was looked for
@@ -97,7 +107,7 @@ class goroutine_printer {
 
  private:
   void print_labels(base::line_writer& line, const label_set& labels) const noexcept;
-  void print_object(const waited_object& object) const noexcept;
+  void print_objects(const waited_objects& objects) const noexcept;
   static void visit_frame(void* arg, const platform::frame_name& name);
   static void visit_creator(void* arg, const platform::frame_name& name);
   void put_name(base::line_writer& line, const platform::frame_name& name) const noexcept;

@@ -73,8 +73,8 @@ bool stack_groups::shows(const goroutine_view& g, std::span<const std::uintptr_t
     ++of->shown;
     return true;
   }
-  if (of->kept++ == 0) of->first.object = g.object;
-  if (of->first.object != g.object) of->first.object = {};
+  if (of->kept++ == 0) of->first.waits_for = g.waits_for;
+  if (of->first.waits_for != g.waits_for) of->first.waits_for = {};
   kept_[kept_count_++] = {static_cast<std::size_t>(of - groups_), g.id};
   return false;
 }

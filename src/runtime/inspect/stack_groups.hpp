@@ -35,7 +35,7 @@ class stack_groups {
 
     std::size_t shown = 0;
     std::size_t kept = 0;
-    goroutine_view first;  // of the kept ones; without an object if they wait for several
+    goroutine_view first;  // of the kept ones; without objects if theirs differ
     std::size_t frame_count = 0;
     std::uintptr_t frames[stack_trace::most_frames];
   };

@@ -21,7 +21,7 @@ inline constexpr std::size_t layout_text_bytes = 32;  // of a text, with the zer
 // All of it is constant once the loader has relocated the addresses.
 struct layout {
   char magic[8] = {'s', 'l', 'e', 'y', 'l', 'o', 'u', 't'};
-  std::uint64_t version = 2;
+  std::uint64_t version = 3;
   std::uint64_t bytes = sizeof(layout);
 
   // Addresses of variables.
