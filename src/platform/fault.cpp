@@ -7,6 +7,7 @@
 #include "platform/os.hpp"
 #include "platform/unwind/own_process.hpp"
 
+#include <sys/auxv.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -18,7 +19,14 @@ namespace sley::platform {
 
 namespace {
 
-constexpr std::size_t alternate_stack_bytes = 64 * 1024;
+// Room for the handler and for the kernel's frame, which has all registers of the CPU: aarch64's
+// SVE and SME may take 70 KB there.
+std::size_t alternate_stack_bytes() noexcept {
+  constexpr std::size_t handler_bytes = 48 * 1024;
+  constexpr std::size_t whole_pages = 64 * 1024;  // of every size
+  const std::size_t bytes = handler_bytes + getauxval(AT_MINSIGSTKSZ);
+  return (bytes + whole_pages - 1) / whole_pages * whole_pages;
+}
 
 fault_hook on_fault = nullptr;  // [const] once installed
 former_handler former_of_faults;
@@ -187,8 +195,8 @@ void* use_alternate_signal_stack() noexcept {
   stack_t current = {};
   if (sigaltstack(nullptr, &current) == 0 && (current.ss_flags & SS_DISABLE) == 0) return nullptr;
   stack_t ours = {};
-  ours.ss_sp = map_memory(alternate_stack_bytes, false);
-  ours.ss_size = alternate_stack_bytes;
+  ours.ss_sp = map_memory(alternate_stack_bytes(), false);
+  ours.ss_size = alternate_stack_bytes();
   if (ours.ss_sp != nullptr) sigaltstack(&ours, nullptr);
   return ours.ss_sp;
 }
@@ -197,7 +205,7 @@ void drop_alternate_signal_stack(void* ours) noexcept {
   if (ours == nullptr) return;
   stack_t none = {};
   none.ss_flags = SS_DISABLE;
-  if (sigaltstack(&none, nullptr) == 0) unmap_memory(ours, alternate_stack_bytes);
+  if (sigaltstack(&none, nullptr) == 0) unmap_memory(ours, alternate_stack_bytes());
 }
 
 }  // namespace sley::platform

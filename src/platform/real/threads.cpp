@@ -143,8 +143,10 @@ class own_stack_part {
   };
 
   static inline pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-  static inline own_stack_part* first = nullptr;   // [lock: mutex]
-  static inline detail::atomic<bool> is_changing;  // relaxed: the reader has stopped the writer
+  static inline own_stack_part* first = nullptr;  // [lock: mutex]
+  // Relaxed: the reader has stopped the writer between two of its instructions, and the kernel
+  // shows it all stores before. The fences keep the compiler from moving changes of the list out.
+  static inline detail::atomic<bool> is_changing;
 
   std::uintptr_t begin_;   // [const]
   std::uintptr_t end_;     // [const]

@@ -1,6 +1,7 @@
 
 #include "runtime/source/descriptor.hpp"
 
+#include "base/check.hpp"
 #include "parts/registry.hpp"
 #include "platform/unseen.hpp"
 #include "runtime/state/records.hpp"
@@ -22,7 +23,7 @@ record_pool watched_records;
 
 // ---- tags: which record an event is for, and in which use of it ----
 
-constexpr int sequence_shift = 48;  // user addresses have 48 bits
+constexpr int sequence_shift = 48;  // a record's address has 48 bits: make_record()
 
 watched* record_of(std::uint64_t tag) noexcept {
   return reinterpret_cast<watched*>(tag & ((std::uint64_t{1} << sequence_shift) - 1));
@@ -100,6 +101,9 @@ namespace {
 watched* make_record() noexcept {
   void* place = allocate_permanently(sizeof(watched));
   if (place == nullptr) return nullptr;
+  if (reinterpret_cast<std::uintptr_t>(place) >> sequence_shift != 0) {
+    base::fatal("sley: the kernel maps memory at addresses of more than 48 bits");
+  }
   auto* w = ::new (place) watched;
   for (io_side* side : {&w->reading, &w->writing}) {
     side->owner = w;

@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include <sys/auxv.h>
 #include <sys/mman.h>
 
 #include "platform/os.hpp"
@@ -91,6 +92,7 @@ TEST(fault, a_thread_gets_an_alternate_stack_and_keeps_the_one_it_has) {
     stack_t first = {};
     sigaltstack(nullptr, &first);
     EXPECT_EQ(first.ss_flags & SS_DISABLE, 0);
+    EXPECT_GE(first.ss_size, getauxval(AT_MINSIGSTKSZ) + 32 * 1024) << "the handler has no room";
     platform::use_alternate_signal_stack();
     stack_t second = {};
     sigaltstack(nullptr, &second);
