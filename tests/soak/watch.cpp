@@ -21,7 +21,9 @@ using namespace std::chrono_literals;
 namespace soak {
 namespace {
 
-constexpr std::size_t fewest_samples = 60;
+// A third of them takes some minutes. The runtime gives back the memory of a round with very many
+// goroutines within the next minute.
+constexpr std::size_t fewest_samples = 300;
 
 // The figure in the middle of some samples.
 template <class Samples, class Figure>
