@@ -8,6 +8,7 @@
 
 #include <alloca.h>
 #include <poll.h>
+#include <pthread.h>
 #include <unistd.h>
 #include <unwind.h>
 
@@ -97,6 +98,17 @@ void in_announced_read(sleeper& s) {
 void in_std_mutex(sleeper& s) {
   sleep_in(s, [&] { const std::scoped_lock lock(s.held); });
 }
+pthread_mutex_t* mutex_of_small_frame = nullptr;
+// Has neither arguments nor variables.
+[[gnu::noinline]] void lock_in_a_small_frame() {
+  pthread_mutex_lock(mutex_of_small_frame);
+  asm volatile("");
+}
+void in_a_small_frame(sleeper& s) {
+  mutex_of_small_frame = s.held.native_handle();
+  sleep_in(s, &lock_in_a_small_frame);
+  s.held.unlock();
+}
 void in_a_large_frame(sleeper& s) {
   sleep_in(s, [&] {
     volatile char buffer[4096];  // has what leave_rests left
@@ -119,9 +131,10 @@ void in_short_sleeps(sleeper& s) {
     }
   });
 }
-constexpr std::array sleeps = {&in_read,      &in_poll,          &in_announced_read,
-                               &in_std_mutex, &in_a_large_frame, &in_a_frame_of_unknown_size};
-constexpr std::size_t with_known_frames = 5;  // the first ones
+constexpr std::array sleeps = {
+    &in_read,          &in_poll,          &in_announced_read,         &in_std_mutex,
+    &in_a_small_frame, &in_a_large_frame, &in_a_frame_of_unknown_size};
+constexpr std::size_t with_known_frames = 6;  // the first ones
 
 // ---- frames of many shapes ----
 

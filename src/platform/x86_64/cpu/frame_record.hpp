@@ -20,13 +20,13 @@ inline bool changes_sp_by_unknown(std::span<const std::uint8_t> code) noexcept {
   for (std::size_t i = 0; i + 2 < code.size(); ++i) {
     const unsigned operation = code[i + 1];
     const unsigned operands = code[i + 2];
-    if ((code[i] & 0xf8U) != 0x48) continue;
-    const bool is_to_rsp = (operands & 0xc7U) == 0xc4;    // rsp is the second operand
-    const bool is_from_any = (operands & 0xf8U) == 0xe0;  // or the first one
+    // Two bits of the first byte, REX.B and REX.R, would make it %r12.
+    const bool is_to_rsp = (code[i] & 0xf9U) == 0x48 && (operands & 0xc7U) == 0xc4;
+    const bool is_from_any = (code[i] & 0xfcU) == 0x48 && (operands & 0xf8U) == 0xe0;
     if (operation == 0x29 && is_to_rsp) return true;
     if (operation == 0x89 && is_to_rsp && operands != mov_rbp_to_rsp) return true;
     if ((operation == 0x2b || operation == 0x8b) && is_from_any) return true;
-    if ((operation == 0x81 || operation == 0x83) && operands == 0xe4) return true;
+    if ((operation == 0x81 || operation == 0x83) && is_to_rsp && operands == 0xe4) return true;
   }
   return false;
 }
@@ -44,6 +44,13 @@ class function_start {
     code_ = code_.subspan(bytes.size());
     return true;
   }
+  // Takes the moves before these bytes as well.
+  bool take_after_moves(std::initializer_list<std::uint8_t> bytes) noexcept {
+    while (!take(bytes)) {
+      if (!take_move()) return false;
+    }
+    return true;
+  }
   bool take_push() noexcept {
     const std::size_t prefix = at(0) == 0x41 ? 1 : 0;
     return (at(prefix) & 0xf8U) == 0x50 && skip(prefix + 1);
@@ -57,6 +64,7 @@ class function_start {
                           operation == 0x8d || operation == 0x31;    // lea, xor
     return is_known && skip(prefix + 1 + operand_bytes(prefix + 1));
   }
+  bool take_call() noexcept { return at(0) == 0xe8 && skip(5); }
   bool is_at_sub_of_rsp() const noexcept {
     return at(0) == 0x48 && (at(1) == 0x81 || at(1) == 0x83) && at(2) == 0xec;
   }
@@ -68,6 +76,7 @@ class function_start {
     return skip(is_byte ? 4 : 7) ? (is_byte ? small : large) : 0;
   }
 
+  std::size_t bytes_left() const noexcept { return code_.size(); }
   // The byte there; 0 behind the end.
   unsigned at(std::size_t i) const noexcept { return i < code_.size() ? code_[i] : 0; }
 
@@ -92,24 +101,32 @@ class function_start {
 };
 
 // `push %rbp; mov %rsp, %rbp`, pushes of registers that are preserved, and `sub $SIZE, %rsp`.
-// Optimisers put moves in between, and -fstack-clash-protection touches each page of a large frame.
-// Where a call has arguments on the stack, %rsp is further down. `add $BYTES, %rsp` behind the call
-// takes them off, or all of the frame where the function ends.
+// Optimisers put moves in front and in between, and -fstack-clash-protection touches each page of a
+// large frame. Where a call has arguments on the stack, %rsp is further down. `add $BYTES, %rsp`
+// behind the call takes them off, or all of the frame where the function ends. A function without
+// variables has no `sub`: that is known where nothing but pushes, moves and calls leads to the
+// place.
 inline std::optional<std::uint64_t> record_above_sp(std::span<const std::uint8_t> code,
                                                     std::size_t place) noexcept {
   function_start start(code);
   start.take({0xf3, 0x0f, 0x1e, 0xfa});  // endbr64
-  if (!start.take({0x55}) || !start.take({0x48, 0x89, 0xe5}) || changes_sp_by_unknown(code)) {
+  if (!start.take_after_moves({0x55}) || !start.take_after_moves({0x48, 0x89, 0xe5}) ||
+      changes_sp_by_unknown(code)) {
     return {};
   }
   std::uint64_t pushed = 0;
+  bool has_called = false;
   while (!start.is_at_sub_of_rsp()) {
+    if (start.bytes_left() + place == code.size()) return pushed;
     if (start.take_push()) {
       pushed += sizeof(std::uint64_t);
+    } else if (start.take_call()) {
+      has_called = true;
     } else if (!start.take_move()) {
       return {};
     }
   }
+  if (has_called) return {};  // the room is for arguments of a later call
   std::uint64_t size = start.take_sub_of_rsp();
   while (start.take({0x48, 0x83, 0x0c, 0x24, 0x00}) ||                    // orq $0, (%rsp)
          start.take({0x48, 0xc7, 0x04, 0x24, 0x00, 0x00, 0x00, 0x00})) {  // movq $0, (%rsp)
