@@ -26,7 +26,7 @@ constexpr std::string_view page = R"(<!doctype html>
 )";
 
 // A JSON string, quotes and all.
-std::string quoted(std::string_view text) {
+std::string json_string(std::string_view text) {
   std::string result = "\"";
   for (const char c : text) {
     if (c == '"' || c == '\\') {
@@ -55,7 +55,7 @@ class values {
       const std::lock_guard guard(lock_);
       for (const auto& [name, text] : texts_) {
         if (json.size() > 1) json += ", ";
-        json += quoted(name) + ": " + quoted(text);
+        json += json_string(name) + ": " + json_string(text);
       }
     }
     send_json(out, 200, json + "}\n");
@@ -65,7 +65,7 @@ class values {
     const std::lock_guard guard(lock_);
     const auto found = texts_.find(in.param("name"));
     if (found == texts_.end()) throw http::status_error(404);
-    send_json(out, 200, quoted(found->second) + '\n');
+    send_json(out, 200, json_string(found->second) + '\n');
   }
 
   void put(http::request& in, http::response& out) {

@@ -111,7 +111,7 @@ std::string message_of(std::string_view name, const std::vector<named_group>& gr
 
 // ---- as text ----
 
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   std::string result = "\"";
   sley::detail::escape(text, [&](std::string_view piece) {
     for (const char c : piece) result += c == '"' ? std::string("\\\"") : std::string(1, c);
@@ -122,9 +122,9 @@ std::string quoted(std::string_view text) {
 void append_labels(std::string& to, const named_group& g) {
   if (g.group.state.empty()) return;
   to += "# labels: {";
-  for (const label& l : g.labels) to += quoted(l.key) + ":" + quoted(l.value) + ", ";
-  if (!g.name.empty()) to += "\"name\":" + quoted(g.name) + ", ";
-  to += "\"state\":" + quoted(g.group.state) + "}\n";
+  for (const label& l : g.labels) to += in_quotes(l.key) + ":" + in_quotes(l.value) + ", ";
+  if (!g.name.empty()) to += "\"name\":" + in_quotes(g.name) + ", ";
+  to += "\"state\":" + in_quotes(g.group.state) + "}\n";
 }
 
 // From Go's printCountProfile.
