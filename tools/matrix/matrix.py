@@ -8,9 +8,12 @@ A row is built in build/matrix/ROW, or where an earlier row has the same objects
 tests/package/consumer with the installed library, all with the row's compiler, flags and linker. The
 tests run at 1 and 4 Ps. Together the public headers must compile without a warning.
 
+A row whose compiler is not installed runs in the newer suite of Debian that it names, with that
+suite's libc, libstdc++, GoogleTest and CMake (suite.sh). Without a suite it is not to be had here,
+which is no failure. Status 1: a row of this run failed; build/matrix/ROW.log says how.
+
 build/matrix/table.md has the last result of each row, also of rows that are not named. --record puts
-it into docs/compilers.md. A row whose compiler is not installed is not to be had here, which is no
-failure. Status 1: a row of this run failed; build/matrix/ROW.log says how.
+it into docs/compilers.md.
 
 JOBS is the number of parallel jobs (default: number of CPUs).
 """
@@ -28,6 +31,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "build/matrix"
 PAGE = ROOT / "docs/compilers.md"
+NO_SUITE = 77  # suite.sh's status
 JOBS = int(os.environ.get("JOBS", os.cpu_count()))
 
 TESTS = "platform|chan|select|scheduler|preemption|registers|debug|exceptions?|stack_overflow"
@@ -49,6 +53,7 @@ class Row:
     name: str
     compiler: str
     standard: str = "20"
+    suite: str = ""              # of Debian, which has the compiler
     flags: str = ""              # of the compiler, after -O2
     link: str = ""               # of the linker, for programs and shared libraries
     link_programs: str = ""      # for programs alone
@@ -68,17 +73,23 @@ NO_LOADER = ("-l", r"\bINTERP\b", False)
 HARDENED = ("-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3 -D_GLIBCXX_ASSERTIONS -fstack-protector-strong "
             "-ftrivial-auto-var-init=zero -fPIE")
 
+# What a suite has besides the compilers.
+SUITE_PACKAGES = {"cmake", "file", "gcc", "libgtest-dev", "ninja-build", "pkg-config", "python3"}
+
 ROWS = [
     Row("g++-12", "g++-12"),
-    Row("g++-13", "g++-13"),
-    Row("g++-14", "g++-14"),
-    Row("g++-15", "g++-15"),
+    Row("g++-13", "g++-13", suite="trixie"),
+    Row("g++-14", "g++-14", suite="trixie"),
+    Row("g++-15", "g++-15", suite="sid"),
+    Row("g++-16", "g++-16", suite="sid"),
     Row("clang-16", "clang++-16"),
     Row("clang-19", "clang++-19"),
-    Row("clang-21", "clang++-21"),
+    Row("clang-21", "clang++-21", suite="sid"),
+    Row("clang-23", "clang++-23", suite="sid"),
     Row("libc++", "clang++-19", flags="-stdlib=libc++", packages=("libc++-19-dev", "libc++abi-19-dev"),
         refused="sley needs libstdc++"),
     Row("g++-c++23", "g++-12", "23"),
+    Row("g++-c++26", "g++-16", "26", suite="sid"),
     # CMake 3.25 does not know how clang is asked for C++26.
     Row("clang-c++26", "clang++-19", flags="-Xclang -std=c++26"),
     # With -O3 GCC 12 warns of std::string::insert() and an assigned literal.
@@ -227,7 +238,27 @@ def objects_of(row):
     return row.compiler, row.standard, row.flags
 
 
+def result_in_suite(row):
+    """The row's result from this program within the suite, which finds the compiler installed."""
+    wanted = SUITE_PACKAGES.union(*(packages_of(other) for other in ROWS if other.suite == row.suite))
+    saved = FOLDER / f"{row.name}.json"
+    saved.unlink(missing_ok=True)
+    with open(FOLDER / f"{row.suite}.log", "w", encoding="utf-8") as log:
+        done = run(log, [
+            ROOT / "tools/matrix/suite.sh", row.suite, *sorted(wanted), "--",
+            "env", f"JOBS={JOBS}", "python3", "-B", Path(__file__).resolve(), row.name])
+    if saved.exists():
+        result = json.loads(saved.read_text())
+        return {**result, "remark": ", ".join(filter(None, (f"in {row.suite}", result.get("remark"))))}
+    last_line = (done.stdout.splitlines() or ["nothing said"])[-1]
+    is_there = done.returncode != NO_SUITE
+    return {"compiler": row.compiler, "failed": is_there,
+            "remark": f"**FAILED**: {last_line}" if is_there else f"not to be had here: {last_line}"}
+
+
 def result_of(row):
+    if row.suite and not shutil.which(row.compiler):
+        return result_in_suite(row)
     result = {"compiler": row.compiler, "failed": False}
     if reason := not_to_be_had(row):
         return {**result, "remark": reason}
@@ -257,13 +288,17 @@ def known_to_apt():
                               check=True).stdout.split())
 
 
-def package_of(compiler):
-    return compiler.replace("clang++", "clang")
+def packages_of(row):
+    return row.compiler.replace("clang++", "clang"), *row.packages
 
 
 def packages(rows):
-    wanted = {name for row in rows for name in (package_of(row.compiler), *row.packages)}
-    return sorted(wanted & known_to_apt())
+    """A row with a suite needs what unpacks the suite, if this Debian has no such compiler."""
+    known = known_to_apt()
+    wanted = {name for row in rows for name in packages_of(row)}
+    if any(row.suite and packages_of(row)[0] not in known for row in rows):
+        wanted.add("mmdebstrap")
+    return sorted(wanted & known)
 
 
 # --- the table -----------------------------------------------------------------------------------
