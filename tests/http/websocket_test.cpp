@@ -170,9 +170,9 @@ GO_TEST(websocket, the_code_arrives_at_a_peer_that_still_sends) {
         std::pair(1007, frame(text_frame, "\xc0\xaf"))}) {
     tcp_stream s = open(web);
     sley::wait_group sending;
-    sending.go([&s, &rest, begin = begin] {
+    sending.go([&s, &rest, before = begin] {
       std::error_code error;
-      s.write_all(bytes_of(begin + rest), error);
+      s.write_all(bytes_of(before + rest), error);
     });
     EXPECT_EQ(code_of(receive(s)), code);
     std::byte byte[1];
