@@ -217,7 +217,7 @@ def check_confined_words(tree):
 
 # What compilers define for one CPU, its intrinsics and its registers in a signal's context.
 CPU_WORDS = re.compile(
-    r"\b(__(?:x86_64|amd64|i386|aarch64|arm|riscv|powerpc64|s390x|loongarch)(?:__)?"
+    r"\b(__(?:x86_64|amd64|i386|aarch64|arm|riscv|powerpc64|s390x|loongarch)\w*"
     r"|__(?:SSE|AVX|APX|EGPR|ARM_)\w*|__builtin_(?:ia32|aarch64|arm|riscv)_\w+|_mm\d*_\w+"
     r"|immintrin|arm_(?:neon|sve|acle)|gregs|REG_R[A-Z0-9]+|asm|__asm__)\b")
 # A declaration's other name, and assembly without instructions, are no CPU's.
