@@ -12,6 +12,7 @@
 
 namespace sley::http::detail {
 
+// Most CPUs' line; what the platform says of the CPU can't be seen from here.
 struct alignas(64) request_counts {
   // In milliseconds. The last range has no end.
   static constexpr std::array<double, 16> bounds_ms = {
