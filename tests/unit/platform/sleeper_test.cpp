@@ -10,6 +10,7 @@
 #include <latch>
 #include <optional>
 #include <thread>
+#include <vector>
 
 #include <alloca.h>
 #include <sys/socket.h>
@@ -107,6 +108,37 @@ TEST(sleeping_place, is_not_that_of_a_thread_that_runs) {
   stops = true;
   runner.join();
 }
+
+#if defined(__x86_64__)
+
+// ---- the code of x86-64 ----
+
+std::optional<std::uint64_t> record_in(const std::vector<std::uint8_t>& code) {
+  return platform::record_above_sp(code, code.size());
+}
+
+TEST(frame_record, is_below_pushed_registers_where_no_room_is_made) {
+  EXPECT_EQ(record_in({0x55, 0x48, 0x89, 0xe5, 0xe8, 0, 0, 0, 0}), 0U);  // push, mov, call
+  EXPECT_EQ(record_in({0xf3, 0x0f, 0x1e, 0xfa, 0x55, 0x48, 0x89, 0xe5, 0xff, 0xd0}), 0U);
+  EXPECT_EQ(record_in({0x55, 0x48, 0x89, 0xe5, 0x53, 0x41, 0x54, 0x41, 0xff, 0xd3}), 16U);
+  EXPECT_EQ(record_in({0x55, 0x48, 0x89, 0xe5, 0xff, 0x15, 0, 0, 0, 0}), 0U);
+  // A move before the record is complete, and another call before.
+  EXPECT_EQ(record_in({0x55, 0x31, 0xf6, 0x48, 0x89, 0xe5, 0xe8, 0, 0, 0, 0, 0xff, 0xd0}), 0U);
+}
+
+TEST(frame_record, is_not_known_where_something_else_is_on_the_way) {
+  // A jump, an addition to %rsp, lea to %rsp, room that is made after a call.
+  EXPECT_EQ(record_in({0x55, 0x48, 0x89, 0xe5, 0x74, 0x01, 0xff, 0xd0}), std::nullopt);
+  EXPECT_EQ(record_in({0x55, 0x48, 0x89, 0xe5, 0x48, 0x83, 0xc4, 0x08, 0xff, 0xd0}), std::nullopt);
+  EXPECT_EQ(record_in({0x55, 0x48, 0x89, 0xe5, 0x48, 0x8d, 0x64, 0x24, 0xf8, 0xff, 0xd0}),
+            std::nullopt);
+  EXPECT_EQ(record_in({0x55, 0x48, 0x89, 0xe5, 0xff, 0xd0, 0x48, 0x83, 0xec, 0x08, 0xff, 0xd0}),
+            std::nullopt);
+  EXPECT_EQ(platform::record_above_sp(std::vector<std::uint8_t>{0x55, 0x48, 0x89, 0xe5}, 9),
+            std::nullopt);
+}
+
+#endif
 
 TEST(system_call_names, are_known_for_calls_that_sleep_and_empty_for_others) {
   EXPECT_EQ(platform::name_of_system_call(SYS_read), "read");

@@ -55,16 +55,24 @@ class function_start {
     const std::size_t prefix = at(0) == 0x41 ? 1 : 0;
     return (at(prefix) & 0xf8U) == 0x50 && skip(prefix + 1);
   }
-  // A move, or another instruction that gives a register a value.
+  // A move, or another instruction that gives a register a value, which is not %rsp.
   bool take_move() noexcept {
     const std::size_t prefix = (at(0) & 0xf0U) == 0x40 ? 1 : 0;
     const unsigned operation = at(prefix);
     if ((operation & 0xf8U) == 0xb8) return skip(prefix + 1 + ((at(0) & 0xf8U) == 0x48 ? 8 : 4));
+    const bool is_to_rsp = (at(0) & 0xf4U) != 0x44 && (at(prefix + 1) & 0x38U) == 0x20;
+    if (operation == 0x8d && is_to_rsp) return false;
     const bool is_known = operation == 0x89 || operation == 0x8b ||  // mov
                           operation == 0x8d || operation == 0x31;    // lea, xor
     return is_known && skip(prefix + 1 + operand_bytes(prefix + 1));
   }
-  bool take_call() noexcept { return at(0) == 0xe8 && skip(5); }
+  // Of a function, by its place or by a pointer.
+  bool take_call() noexcept {
+    if (at(0) == 0xe8) return skip(5);
+    const std::size_t prefix = at(0) == 0x41 ? 1 : 0;
+    const bool is_by_pointer = at(prefix) == 0xff && (at(prefix + 1) & 0x38U) == 0x10;
+    return is_by_pointer && skip(prefix + 1 + operand_bytes(prefix + 1));
+  }
   bool is_at_sub_of_rsp() const noexcept {
     return at(0) == 0x48 && (at(1) == 0x81 || at(1) == 0x83) && at(2) == 0xec;
   }
