@@ -17,7 +17,6 @@ bool is_search(int version, _Unwind_Action actions, _Unwind_Exception_Class of) 
 extern "C" {
 
 void sley_goroutine_start() noexcept;
-void sley_goroutine_started() noexcept;
 
 // The personality of a goroutine's bottom frame: no handler was found above it. The unwinder goes
 // on to the end of the stack, and __cxa_throw then calls std::terminate(). Assembly alone names it,
@@ -50,10 +49,6 @@ context make_context(void* top, void (*entry)()) noexcept {
   c.resume_at = reinterpret_cast<void*>(&sley_goroutine_start);
   c.control = default_control;
   return c;
-}
-
-bool is_of_bottom_frame(std::uintptr_t return_address) noexcept {
-  return return_address == reinterpret_cast<std::uintptr_t>(&sley_goroutine_started);
 }
 
 void set_uncaught_hooks(uncaught_hook uncaught, uncaught_hook leaving) noexcept {

@@ -19,6 +19,9 @@
 #include <cstddef>
 #include <cstdint>
 
+// At the return address in the frame below every frame of a goroutine's stack.
+extern "C" [[gnu::visibility("hidden")]] const std::byte sley_goroutine_started;
+
 namespace sley::platform {
 
 struct context {
@@ -74,9 +77,6 @@ inline void switch_stacks(context& from, const context& to) noexcept;
   load_control(from.control, to.control);
   switch_stacks(from, to);
 }
-
-// Is it the return address in the frame below every frame of a goroutine's stack?
-bool is_of_bottom_frame(std::uintptr_t return_address) noexcept;
 
 // A context that, when switched to, calls `entry()` on the stack that ends at `top` (aligned to
 // 16). `entry` must not return. The frame below it ends every unwind.

@@ -88,6 +88,8 @@ struct sleeping_place {
   std::int64_t call = no_call;
   std::uint64_t pc = 0;
   std::uint64_t sp = 0;
+
+  bool operator==(const sleeping_place&) const noexcept = default;
 };
 bool where_thread_sleeps(std::int32_t thread_id, sleeping_place& at) noexcept;
 

@@ -1,9 +1,15 @@
 """sley-inspect shows the goroutines of a process that goes on and of a core, also where the program
 is stripped."""
+import contextlib
+import glob
 import os
 import re
+import shutil
+import signal
 import subprocess
 import sys
+import tempfile
+import time
 import unittest
 
 import parked
@@ -14,7 +20,7 @@ import pprof_test  # noqa: E402
 LABELS = re.escape(parked.LABELS)
 
 
-class Inspect(parked.ReaderTest):
+class InspectTest(unittest.TestCase):
     def inspect(self, *arguments, dump=None):
         done = subprocess.run([INSPECT, *map(str, arguments)], input=dump, capture_output=True)
         self.assertEqual(done.returncode, 0, done.stderr)
@@ -24,6 +30,8 @@ class Inspect(parked.ReaderTest):
     def text(self, *arguments):
         return self.inspect(*arguments).decode()
 
+
+class Parked(InspectTest, parked.ReaderTest):
     def check_named_dump(self, dump):
         workers = re.findall(rf'(?m)^goroutine \d+ "worker" \[chan receive\] {LABELS}:\n'
                              r"\twaits for 0x[0-9a-f]+\n"
@@ -122,6 +130,102 @@ class Inspect(parked.ReaderTest):
             self.assertRegex(done.stderr, r"\Ausage: ")
 
 
+def is_asleep_in(pid, call, argument):
+    """Does a thread of the process sleep in that system call?"""
+    for path in glob.glob(f"/proc/{pid}/task/*/syscall"):
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+            with open(path, encoding="ascii") as file:
+                words = file.read().split()
+            if words[0] == call and argument in words[1:7]:
+                return True
+    return False
+
+
+class Blocked(InspectTest):
+    """Of blocked.cpp: a stack that is shown is whole, and has no other frame. Goroutines that sleep
+    in the kernel have one."""
+
+    ROUNDS = 5
+    BLOCKING = {"read": "blocks_in_read", "announced": "blocks_in_announced_read",
+                "locked": "blocks_on_locked_thread", "poll": "blocks_in_poll",
+                "nanosleep": "blocks_in_nanosleep"}
+    ABOVE = ["plain", "with_a_buffer", "with_arguments_on_the_stack", "outermost"]
+    OTHERS = ["takes_naps", "leave_rests", "computes"]
+    NO_STACK = "\tgoroutine running on other thread; stack unavailable\n"
+
+    @contextlib.contextmanager
+    def running(self, *command):
+        """Yields the process, or its child that is the program, once the threads sleep."""
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                              text=True) as process:
+            try:
+                calls = [line.split()[1:] for line in iter(process.stdout.readline, "\n")]
+                pid = process.pid
+                if len(command) > 1:
+                    with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
+                        pid = int(file.read())
+                while not all(is_asleep_in(pid, *call) for call in calls):
+                    time.sleep(0.001)
+                yield pid
+                self.assertEqual(process.communicate("\n")[0], "0\n")
+            finally:
+                process.kill()
+
+    def functions_in(self, stack):
+        """The program's own, innermost first."""
+        known = "|".join([*self.BLOCKING.values(), *self.ABOVE, *self.OTHERS])
+        return re.findall(rf"(?m)^(?:\(anonymous namespace\)::)?({known})(?:\(.*\))?$", stack)
+
+    def check_dump(self, dump):
+        goroutines = {name or "main": (state, stack) for name, state, stack in re.findall(
+            r'(?s)goroutine \d+(?: "(\w+)")? \[([^]]*)\]:\n(.*?)\n\n', dump + "\n")}
+        self.assertEqual(goroutines.keys(), {"main", "naps", "computes", *self.BLOCKING}, dump)
+        for name, function in self.BLOCKING.items():
+            state, stack = goroutines[name]
+            self.assertEqual(state, "syscall", dump)
+            self.assertEqual(self.functions_in(stack), [function, *self.ABOVE], dump)
+        state, stack = goroutines["main"]
+        self.assertEqual(state, "syscall", dump)
+        self.assertRegex(stack, r"(?m)^\t.*blocked\.cpp:\d+ \+0x[0-9a-f]+$")
+        for name, function in {"naps": "takes_naps", "computes": "computes"}.items():
+            stack = goroutines[name][1]
+            functions = [f for f in self.functions_in(stack) if f != "leave_rests"]
+            if self.NO_STACK in stack:
+                self.assertEqual(functions, [], dump)
+            else:
+                self.assertEqual(functions, [function, *self.ABOVE], dump)
+
+    def test_process(self):
+        for program in BLOCKED:
+            with self.running(program) as pid:
+                for _ in range(self.ROUNDS):
+                    self.check_dump(self.text(pid, "dump"))
+
+    def test_stripped_process(self):
+        for program in BLOCKED:
+            with tempfile.TemporaryDirectory() as folder:
+                stripped = os.path.join(folder, "stripped")
+                subprocess.run(["strip", "-o", stripped, program], check=True)
+                with self.running(stripped) as pid:
+                    dump = self.inspect(pid, "dump")
+                self.check_dump(self.inspect("symbolize", program, dump=dump).decode())
+
+    def test_stopped_process(self):
+        for program in BLOCKED:
+            with self.running(program) as pid:
+                os.kill(pid, signal.SIGSTOP)
+                os.waitpid(pid, os.WUNTRACED)
+                self.check_dump(self.text(pid, "dump"))
+                os.kill(pid, signal.SIGCONT)
+
+    def test_process_in_a_namespace(self):
+        unshare = ["unshare", "--pid", "--fork", "--kill-child"]
+        if shutil.which("unshare") is None or subprocess.run([*unshare, "true"]).returncode != 0:
+            self.skipTest("there are no namespaces")
+        with self.running(*unshare, BLOCKED[0]) as pid:
+            self.check_dump(self.text(pid, "dump"))
+
+
 if __name__ == "__main__":
-    parked.ReaderTest.program, INSPECT = map(os.path.abspath, sys.argv[1:3])
+    parked.ReaderTest.program, INSPECT, *BLOCKED = map(os.path.abspath, sys.argv[1:])
     unittest.main(argv=sys.argv[:1])

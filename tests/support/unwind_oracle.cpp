@@ -1,6 +1,7 @@
 #include "support/unwind_oracle.hpp"
 
 #include "platform/unwind/own_process.hpp"
+#include "platform/unwind/step.hpp"
 #include "platform/unwind/row.hpp"
 
 #include <gtest/gtest.h>

@@ -9,11 +9,11 @@ from collections import namedtuple
 
 SECTION = ".sley_layout"
 MAGIC = b"sleylout"
-VERSION = 3
+VERSION = 4
 
 # The fields of struct layout behind the magic bytes, 64 bits each. tests/debuggers compares them.
 FIELDS = """version bytes
-    newest_slab newest_machine coarse_s
+    newest_slab newest_machine coarse_s bottom_return
     slab_next slab_goroutines slab_count goroutine_bytes
     goroutine_id goroutine_status goroutine_reason goroutine_needs goroutine_is_foreign
     goroutine_stack_pointer goroutine_frame_pointer goroutine_pc goroutine_stack

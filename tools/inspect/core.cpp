@@ -43,6 +43,7 @@ class core final : public target {
   }
 
   bool is_asleep(int) const override { return false; }
+  std::optional<thread_sleep> sleep_of(int) const override { return std::nullopt; }
   bool is_running() const noexcept override { return false; }
 
  private:

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 
 // The head of this program's own file, which linkers define.
@@ -105,16 +106,22 @@ bool elf_file::tables(std::uint64_t bias, platform::frame_tables& found) const n
   return false;
 }
 
-bool elf_file::read(std::uint64_t address, void* to, std::size_t size) const noexcept {
+std::span<const std::byte> elf_file::loaded(std::uint64_t address,
+                                            std::size_t size) const noexcept {
   for (const ElfW(Phdr) & s : segments_) {
     if (s.p_type != PT_LOAD || address < s.p_vaddr) continue;
     const auto bytes = contents(s);
     const std::uint64_t offset = address - s.p_vaddr;
-    if (offset > bytes.size() || size > bytes.size() - offset) continue;
-    std::memcpy(to, bytes.data() + offset, size);
-    return true;
+    if (offset <= bytes.size() && size <= bytes.size() - offset) return bytes.subspan(offset, size);
   }
-  return false;
+  return {};
+}
+
+bool elf_file::read(std::uint64_t address, void* to, std::size_t size) const noexcept {
+  const auto bytes = loaded(address, size);
+  if (bytes.size() != size) return false;
+  std::ranges::copy(bytes, static_cast<std::byte*>(to));
+  return true;
 }
 
 }  // namespace sley::inspect

@@ -34,7 +34,9 @@ class elf_file {
   std::span<const std::byte> build_id() const noexcept;
   // The unwind tables, of a file that has been loaded `bias` bytes behind where it says.
   bool tables(std::uint64_t bias, platform::frame_tables& found) const noexcept;
-  // Memory as it was loaded. False: not all of it is in the file.
+  // Memory as it was loaded. Empty: not all of it is in the file.
+  std::span<const std::byte> loaded(std::uint64_t address, std::size_t size) const noexcept;
+  // The same as a copy. False: not all of it is in the file.
   bool read(std::uint64_t address, void* to, std::size_t size) const noexcept;
 
  private:

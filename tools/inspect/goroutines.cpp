@@ -1,7 +1,8 @@
 #include "inspect/goroutines.hpp"
 
 #include "platform/unwind/own_process.hpp"
-#include "platform/unwind/step.hpp"
+#include "platform/unwind/sleeper.hpp"
+#include "platform/unwind/walk.hpp"
 #include "runtime/inspect/stack_trace.hpp"
 #include "runtime/state/label_set.hpp"
 #include "runtime/state/layout.hpp"
@@ -91,6 +92,11 @@ class record {
     return status() != "idle" && status() != "dead" &&
            get<std::uint8_t>(l()->goroutine_is_foreign) == 0;
   }
+  // Its machine, if its own one waits for a processor; else 0.
+  std::uint64_t bound_to() const noexcept {
+    const bool is_bound = (needs() & l()->needs_machine) != 0;
+    return is_bound ? get<std::uint64_t>(l()->goroutine_bound_to) : 0;
+  }
   // Has it a stack that it does not run on?
   bool is_at_rest() const {
     return (needs() & (l()->needs_stack | l()->needs_machine)) == 0 && status() != "running";
@@ -116,6 +122,8 @@ struct stack_copy {
   std::uint64_t begin = 0;
   std::vector<std::byte> bytes;
 
+  // Valid while this object lives.
+  platform::stack_memory memory() const noexcept { return {&read, this}; }
   static bool read(const void* arg, std::uint64_t address, void* to, std::size_t size) noexcept {
     const auto* self = static_cast<const stack_copy*>(arg);
     const std::uint64_t offset = address - self->begin;
@@ -127,37 +135,19 @@ struct stack_copy {
   }
 };
 
-std::vector<std::uintptr_t> unwind(const target& from, platform::frame_registers frame,
-                                   const stack_copy& stack) {
-  std::vector<std::uintptr_t> frames;
-  const platform::stack_memory memory{&stack_copy::read, &stack};
-  while (frames.size() < rt::stack_trace::most_frames) {
-    frames.push_back(frame.pc() + (frame.is_interrupted ? 1 : 0));
-    const module* m = from.module_of(frame.pc() - (frame.is_interrupted ? 0 : 1));
-    platform::frame_tables tables;
-    if (m == nullptr || !m->elf->tables(m->bias, tables)) break;
-    const auto result = platform::step(tables, memory, frame);
-    if (result == platform::step_result::no_description) {
-      if (!platform::leave_handler(memory, frame)) break;
-    } else if (result != platform::step_result::done) {
-      break;
-    }
-  }
-  return frames;
-}
-
 // ---- all ----
 
 class reader {
  public:
-  reader(const target& from, std::uint64_t address) : from_(from), layout_(from, address) {
+  reader(const target& from, std::uint64_t address)
+      : from_(from), layout_(from, address), code_(from.code(layout_->bottom_return)) {
     now_s_ = from.get<std::uint32_t>(address_of(layout_->coarse_s));
     std::uint64_t at = from.get<std::uint64_t>(address_of(layout_->newest_machine));
     for (int i = 0; at != 0 && i < most_machines; ++i) {
       const int thread = from.get<std::int32_t>(at + layout_->machine_thread_id);
       if (thread != 0) {
         threads_of_machines_[at] = thread;
-        threads_of_goroutines_[from.get<std::uint64_t>(at + layout_->machine_goroutine)] = thread;
+        machines_of_goroutines_[from.get<std::uint64_t>(at + layout_->machine_goroutine)] = at;
       }
       at = from.get<std::uint64_t>(at + layout_->machine_next);
     }
@@ -190,6 +180,12 @@ class reader {
   static constexpr std::uint64_t most_stack_bytes = 16 * 1024;
   static constexpr std::uint32_t most_label_bytes = 1 << 16;
 
+  // A goroutine's machine, and the machine's thread.
+  struct runner {
+    std::uint64_t machine;
+    int thread;
+  };
+
   static std::uint64_t address_of(const void* variable) noexcept {
     return reinterpret_cast<std::uint64_t>(variable);
   }
@@ -209,35 +205,87 @@ class reader {
         seen.view = view_of(r);
         add_selected(r, *stack, seen.view);
         add_extra(r, seen);
-        seen.stack = unwind(from_, registers_of(r), *stack);
+        seen.stack = unwind(registers_of(r), *stack);
         return seen;
       }
       r = record(layout_, r.address(), after.data());
     }
     // It runs, or has run again and again; or it has not begun.
     seen.view = view_of(first);
-    seen.view.has_thread |= first.is_at_rest();
-    const stack_copy no_copy{&from_, 0, {}};
-    add_selected(first, no_copy, seen.view);
+    seen.view.has_thread = first.is_at_rest() || first.status() == "running";
+    add_selected(first, {&from_, 0, {}}, seen.view);
     add_extra(first, seen);
-    if (const auto thread = thread_of(first)) {
-      if (const auto registers = from_.registers_of(*thread)) {
-        seen.stack = unwind(from_, *registers, no_copy);
-      }
-    }
+    if (const std::optional<runner> by = runner_of(first)) look_at_thread(first, *by, seen);
     return seen;
+  }
+
+  void look_at_thread(const record& first, const runner& by, seen_goroutine& seen) const {
+    seen.view.has_thread = true;
+    if (const auto registers = from_.registers_of(by.thread)) {
+      seen.stack = unwind(*registers, {&from_, 0, {}});
+      return;
+    }
+    const auto sleep = from_.sleep_of(by.thread);
+    const bool is_in_call =
+        sleep ? sleep->at.call != platform::sleeping_place::no_call : from_.is_asleep(by.thread);
+    if (is_in_call && first.status() == "running") seen.view.state = "syscall";
+    if (sleep) seen.stack = stack_in_kernel(first, by, *sleep);
+  }
+
+  std::vector<std::uintptr_t> unwind(const platform::frame_registers& frame,
+                                     const stack_copy& stack) const {
+    std::vector<std::uintptr_t> frames(rt::stack_trace::most_frames);
+    frames.resize(platform::collect_frames({frame, stack.memory(), code_}, frames));
+    return frames;
+  }
+
+  // The stack of a goroutine whose thread sleeps in the kernel. Empty: the thread has woken
+  // meanwhile, or what is known of its registers is not enough.
+  std::vector<std::uintptr_t> stack_in_kernel(const record& first, const runner& by,
+                                              const thread_sleep& sleep) const {
+    std::vector<std::byte> bytes(layout_->goroutine_bytes);
+    std::uint64_t runs = 0;
+    std::int32_t thread = 0;
+    const memory_part parts[] = {{first.address(), bytes.data(), bytes.size()},
+                                 {by.machine + layout_->machine_goroutine, &runs, sizeof runs},
+                                 {by.machine + layout_->machine_thread_id, &thread, sizeof thread}};
+    if (!from_.read(parts)) return {};
+    const record r(layout_, first.address(), bytes.data());
+    const bool is_its = r.bound_to() == by.machine || (r.bound_to() == 0 && runs == r.address());
+    if (r.id() != first.id() || r.status() != first.status() || !is_its || thread != by.thread) {
+      return {};
+    }
+    const platform::address_range stack = bounds_of_stack(r);
+    stack_copy copy = room_for_copy(stack, sleep.at.sp);
+    if (!from_.read(copy.begin, copy.bytes.data(), copy.bytes.size())) return {};
+    std::vector<std::uintptr_t> frames(rt::stack_trace::most_frames);
+    frames.resize(platform::collect_sleepers_frames(sleep.at, stack, copy.memory(), frames, code_));
+    if (from_.sleep_of(thread) != sleep) frames.clear();
+    return frames;
+  }
+
+  // Empty: the goroutine has none of its own, or it can't be read.
+  platform::address_range bounds_of_stack(const record& r) const {
+    platform::address_range bounds;
+    const auto stack = r.get<std::uint64_t>(layout_->goroutine_stack);
+    const memory_part parts[] = {{stack + layout_->stack_low, &bounds.begin, sizeof bounds.begin},
+                                 {stack + layout_->stack_top, &bounds.end, sizeof bounds.end}};
+    if (stack == 0 || !from_.read(parts)) return {};
+    return bounds;
+  }
+
+  // From a stack pointer on, if that is inside.
+  stack_copy room_for_copy(platform::address_range stack, std::uint64_t sp) const {
+    stack_copy copy{&from_, sp, {}};
+    if (stack.holds(sp)) copy.bytes.resize(std::min(stack.end - sp, most_stack_bytes));
+    return copy;
   }
 
   // The stack from its stack pointer on, and the record before and after that, in one system call.
   std::optional<stack_copy> copy_stack(const record& r, std::vector<std::byte>& before,
                                        std::vector<std::byte>& after) const {
-    const auto stack = r.get<std::uint64_t>(layout_->goroutine_stack);
     const auto sp = r.get<std::uint64_t>(layout_->goroutine_stack_pointer);
-    stack_copy copy{&from_, sp, {}};
-    std::uint64_t top = 0;
-    if (stack != 0 && from_.read(stack + layout_->stack_top, &top, sizeof top) && top > sp) {
-      copy.bytes.resize(std::min(top - sp, most_stack_bytes));
-    }
+    stack_copy copy = room_for_copy(bounds_of_stack(r), sp);
     const memory_part parts[] = {{r.address(), before.data(), before.size()},
                                  {sp, copy.bytes.data(), copy.bytes.size()},
                                  {r.address(), after.data(), after.size()}};
@@ -255,13 +303,15 @@ class reader {
     return frame;
   }
 
-  std::optional<int> thread_of(const record& r) const {
-    const bool is_bound = (r.needs() & layout_->needs_machine) != 0;
-    const auto& threads = is_bound ? threads_of_machines_ : threads_of_goroutines_;
-    const auto found =
-        threads.find(is_bound ? r.get<std::uint64_t>(layout_->goroutine_bound_to) : r.address());
-    if (found == threads.end() || (!is_bound && r.status() != "running")) return std::nullopt;
-    return found->second;
+  std::optional<runner> runner_of(const record& r) const {
+    std::uint64_t machine = r.bound_to();
+    if (const auto found = machines_of_goroutines_.find(r.address());
+        machine == 0 && r.status() == "running" && found != machines_of_goroutines_.end()) {
+      machine = found->second;
+    }
+    const auto found = threads_of_machines_.find(machine);
+    if (found == threads_of_machines_.end()) return std::nullopt;
+    return runner{machine, found->second};
   }
 
   rt::goroutine_view view_of(const record& r) const {
@@ -270,15 +320,11 @@ class reader {
     view.created_by = r.get<std::uint64_t>(layout_->goroutine_created_by);
     view.created_at = r.get<std::uint64_t>(layout_->goroutine_created_at);
     view.state = r.status();
-    const std::optional<int> thread = thread_of(r);
-    view.has_thread = thread.has_value() || view.state == "running";
     if (view.state == "waiting") {
       view.is_waiting = true;
       view.state = layout_.wait(r.get<std::uint8_t>(layout_->goroutine_reason));
       view.minutes = (now_s_ - r.get<std::uint32_t>(layout_->goroutine_parked_s)) / 60;
       if (const void* object = waited_of(r).object) view.waits_for.add(address_of(object));
-    } else if (view.state == "running" && thread && from_.is_asleep(*thread)) {
-      view.state = "syscall";
     }
     return view;
   }
@@ -363,9 +409,10 @@ class reader {
 
   const target& from_;
   layout_of layout_;
+  platform::process_code code_;
   std::uint32_t now_s_ = 0;
   std::map<std::uint64_t, int> threads_of_machines_;
-  std::map<std::uint64_t, int> threads_of_goroutines_;
+  std::map<std::uint64_t, std::uint64_t> machines_of_goroutines_;
 };
 
 }  // namespace

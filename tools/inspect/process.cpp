@@ -2,13 +2,21 @@
 // it.
 #include "inspect/target.hpp"
 
+#include "platform/proc_file.hpp"
+
 #include <sys/uio.h>
 
 #include <cerrno>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
+#include <iterator>
+#include <map>
 #include <sstream>
+#include <string_view>
+#include <system_error>
 #include <utility>
 
 namespace sley::inspect {
@@ -46,18 +54,68 @@ class process final : public target {
   std::optional<platform::frame_registers> registers_of(int) const override { return std::nullopt; }
 
   bool is_asleep(int thread_id) const override {
-    std::ifstream stat(folder_ + "task/" + std::to_string(thread_id) + "/stat");
-    std::string line;
-    std::getline(stat, line);
-    const std::size_t end_of_name = line.rfind(") ");
-    return end_of_name != std::string::npos && line.size() > end_of_name + 2 &&
-           (line[end_of_name + 2] == 'S' || line[end_of_name + 2] == 'D');
+    char text[256];
+    const std::string path = folder_of(thread_id) + "stat";
+    const auto fields = platform::stat_after_name(path.c_str(), text, sizeof text);
+    return fields.starts_with('S') || fields.starts_with('D');
+  }
+
+  // The number is read after the place. If both are the same twice, the thread sleeps when its
+  // place is read for the second time, in the sleep of that number. That sleep had begun before the
+  // number was first read, so it has lasted all the time.
+  std::optional<thread_sleep> sleep_of(int thread_id) const override {
+    const std::string folder = folder_of(thread_id);
+    thread_sleep s;
+    if (!platform::read_sleeping_place((folder + "syscall").c_str(), s.at)) return std::nullopt;
+    const std::string number = line_of_status(folder, "voluntary_ctxt_switches:");
+    if (number.empty()) return std::nullopt;
+    s.number = std::strtoull(number.c_str(), nullptr, 10);
+    return s;
   }
 
   bool is_running() const noexcept override { return true; }
 
  private:
   std::string name() const { return std::to_string(pid_); }
+
+  // What is behind the name in a thread's or process's file. Empty if it does not have the name.
+  static std::string line_of_status(const std::string& folder, std::string_view name) {
+    std::ifstream status(folder + "status");
+    for (std::string line; std::getline(status, line);) {
+      if (line.starts_with(name)) return line.substr(name.size());
+    }
+    return {};
+  }
+
+  // "NSpid:\t4711\t12": the number of a thread or process here, 4711, and that in each namespace
+  // down to its own, where it is 12. Empty in old kernels.
+  static std::vector<int> numbers_of(const std::string& folder) {
+    std::istringstream line(line_of_status(folder, "NSpid:"));
+    return {std::istream_iterator<int>(line), {}};
+  }
+
+  // The process knows its threads by the numbers that they have in its own namespace.
+  std::string folder_of(int thread_id) const {
+    if (!is_in_a_namespace_) return folder_of_task(thread_id);
+    const auto found = threads_here_.find(thread_id);
+    if (found != threads_here_.end() && is_thread(found->second, thread_id)) {
+      return folder_of_task(found->second);
+    }
+    threads_here_.clear();
+    std::error_code error;
+    for (const auto& task : std::filesystem::directory_iterator(folder_ + "task", error)) {
+      const std::vector<int> numbers = numbers_of(task.path().string() + '/');
+      if (!numbers.empty()) threads_here_[numbers.back()] = numbers.front();
+    }
+    return folder_of_task(threads_here_[thread_id]);
+  }
+  std::string folder_of_task(int number_here) const {
+    return folder_ + "task/" + std::to_string(number_here) + '/';
+  }
+  bool is_thread(int number_here, int thread_id) const {
+    const std::vector<int> numbers = numbers_of(folder_of_task(number_here));
+    return !numbers.empty() && numbers.back() == thread_id;
+  }
 
   // "55d0c8a00000-55d0c8a21000 r-xp 00021000 fd:00 1234   /usr/bin/app"
   void add_mapping(const std::string& line, std::vector<file_mapping>& to) const {
@@ -96,6 +154,8 @@ class process final : public target {
 
   int pid_;
   std::string folder_;
+  bool is_in_a_namespace_ = numbers_of(folder_).size() > 1;
+  mutable std::map<int, int> threads_here_;  // by the numbers in the process's own namespace
 };
 
 }  // namespace

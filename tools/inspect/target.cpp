@@ -16,6 +16,27 @@ const module* target::module_of(std::uint64_t address) const noexcept {
 
 namespace {
 
+bool find_tables(const void* self, std::uint64_t address, platform::frame_tables& found) noexcept {
+  const module* m = static_cast<const target*>(self)->module_of(address);
+  return m != nullptr && m->elf->tables(m->bias, found);
+}
+
+std::span<const std::uint8_t> bytes_of(const void* self,
+                                       platform::address_range function) noexcept {
+  const module* m = static_cast<const target*>(self)->module_of(function.begin);
+  if (m == nullptr) return {};
+  const auto bytes = m->elf->loaded(function.begin - m->bias, function.end - function.begin);
+  return {reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()};
+}
+
+}  // namespace
+
+platform::process_code target::code(const void* bottom_return) const noexcept {
+  return {&find_tables, &bytes_of, this, bottom_return};
+}
+
+namespace {
+
 // The segment that a mapping of the file's begins with says how far the file has been moved. The
 // loader maps whole pages.
 std::optional<std::uint64_t> bias_of(const elf_file& elf, std::uint64_t begin,

@@ -2,7 +2,9 @@
 #pragma once
 
 #include "inspect/elf_file.hpp"
+#include "platform/os.hpp"
 #include "platform/unwind/frame.hpp"
+#include "platform/unwind/walk.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -37,6 +39,15 @@ struct memory_part {
   std::size_t size;
 };
 
+// A thread that sleeps in the kernel. If the same is seen again, the thread has slept all the time
+// between.
+struct thread_sleep {
+  platform::sleeping_place at;
+  std::uint64_t number = 0;  // how often the thread has gone to sleep
+
+  bool operator==(const thread_sleep&) const noexcept = default;
+};
+
 class target {
  public:
   virtual ~target() = default;
@@ -46,11 +57,15 @@ class target {
   // The registers of a thread that does not run any more; nothing in a process.
   virtual std::optional<platform::frame_registers> registers_of(int thread_id) const = 0;
   virtual bool is_asleep(int thread_id) const = 0;
+  // Nothing if the thread runs, or the system does not tell; and in a core.
+  virtual std::optional<thread_sleep> sleep_of(int thread_id) const = 0;
   // Does it change while it is looked at?
   virtual bool is_running() const noexcept = 0;
 
   const std::vector<module>& modules() const noexcept { return modules_; }
   const module* module_of(std::uint64_t address) const noexcept;
+  // As its files have it. `bottom_return`: as in sley's layout. Valid while this object lives.
+  platform::process_code code(const void* bottom_return) const noexcept;
 
   bool read(std::uint64_t address, void* to, std::size_t size) const {
     const memory_part part{address, to, size};

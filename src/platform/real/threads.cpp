@@ -254,29 +254,8 @@ cpu_times thread_cpu_times(std::int32_t thread_id) noexcept {
   return t;
 }
 
-namespace {
-
-// Reads the hexadecimal number after the text's last space, and cuts both off. False: there is
-// none.
-bool take_last_number(std::string_view& text, std::uint64_t& number) noexcept {
-  const std::size_t space = text.rfind(" 0x");
-  if (space == std::string_view::npos) return false;
-  const std::string_view digits = text.substr(space + 3);
-  text = text.substr(0, space);
-  const char* const end = digits.data() + digits.size();
-  return std::from_chars(digits.data(), end, number, 16).ec == std::errc();
-}
-
-}  // namespace
-
-// "CALL 0xARGUMENT... 0xSP 0xPC\n" of a thread in a system call, "-1 0xSP 0xPC\n" of one that
-// sleeps elsewhere in the kernel, and "running\n".
 bool where_thread_sleeps(std::int32_t thread_id, sleeping_place& at) noexcept {
-  const task_path path(thread_id, "/syscall");
-  char text[256];
-  std::string_view line(text, read_start(path.text, text, sizeof(text)));
-  if (!take_last_number(line, at.pc) || !take_last_number(line, at.sp)) return false;
-  return std::from_chars(line.data(), line.data() + line.size(), at.call).ec == std::errc();
+  return read_sleeping_place(task_path(thread_id, "/syscall").text, at);
 }
 
 namespace {

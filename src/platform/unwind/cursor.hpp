@@ -20,10 +20,12 @@ struct image {
   }
 };
 
-// Part of an image.
+// Part of an image, or of a process's memory.
 struct address_range {
   std::uint64_t begin = 0;
   std::uint64_t end = 0;
+
+  bool holds(std::uint64_t address) const noexcept { return address >= begin && address < end; }
 };
 
 class cursor {

@@ -193,8 +193,7 @@ bool find_description(const frame_tables& tables, std::uint64_t pc,
                       frame_description& found) noexcept {
   const std::uint64_t place = code_index(tables).find(pc);
   found = {};
-  return place != 0 && read_description(tables.bytes, place, found) && pc >= found.code.begin &&
-         pc < found.code.end;
+  return place != 0 && read_description(tables.bytes, place, found) && found.code.holds(pc);
 }
 
 }  // namespace sley::platform

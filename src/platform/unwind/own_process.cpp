@@ -102,6 +102,20 @@ bool find_own_tables(std::uint64_t address, frame_tables& tables) noexcept {
   return true;
 }
 
+namespace {
+
+bool find_tables(const void*, std::uint64_t address, frame_tables& tables) noexcept {
+  return find_own_tables(address, tables);
+}
+
+std::span<const std::uint8_t> bytes_of(const void*, address_range function) noexcept {
+  return {reinterpret_cast<const std::uint8_t*>(function.begin), function.end - function.begin};
+}
+
+}  // namespace
+
+constinit const process_code own_code = {&find_tables, &bytes_of, nullptr, &sley_goroutine_started};
+
 // ---- memory ----
 
 namespace {
@@ -171,7 +185,7 @@ bool stack_copy::read(const void* self, std::uint64_t address, void* to,
   return true;
 }
 
-// ---- walks ----
+// ---- registers ----
 
 frame_registers registers_of(const context& saved) noexcept {
   frame_registers r;
@@ -180,47 +194,6 @@ frame_registers registers_of(const context& saved) noexcept {
   r.set(column_pc, reinterpret_cast<std::uint64_t>(saved.resume_at));
   r.is_interrupted = true;  // also at the start of a goroutine, whose address begins a function
   return r;
-}
-
-bool stack_walk::next() noexcept {
-  frame_tables tables;
-  if (find_own_tables(frame_.pc() - (frame_.is_interrupted ? 0 : 1), tables)) {
-    const step_result result = step(tables, memory_, frame_);
-    if (result != step_result::no_description) return result == step_result::done;
-  }
-  return leave_handler(memory_, frame_);
-}
-
-bool leads_to_bottom(stack_walk walk, const own_stack& stack) noexcept {
-  constexpr int most_frames = 1000;
-  std::uint64_t inner_end = 0;  // of the frame before
-  for (int frames = 0; frames < most_frames; ++frames) {
-    const std::uint64_t end = walk.frame().get(column_sp);
-    if (end <= inner_end || !stack.holds(end)) return false;
-    if (is_of_bottom_frame(walk.frame().pc())) return true;
-    inner_end = end;
-    if (!walk.next()) return false;
-  }
-  return false;
-}
-
-std::size_t collect_interrupted_frames(stack_walk walk, std::span<std::uintptr_t> frames) noexcept {
-  std::size_t count = 0;
-  do {
-    if (walk.frame().is_interrupted) count = 0;
-    if (count == frames.size()) break;
-    frames[count++] = walk.return_address();
-  } while (walk.next());
-  return count;
-}
-
-std::size_t collect_frames(stack_walk walk, std::span<std::uintptr_t> frames) noexcept {
-  std::size_t count = 0;
-  do {
-    if (count == frames.size()) break;
-    frames[count++] = walk.return_address();
-  } while (walk.next());
-  return count;
 }
 
 }  // namespace sley::platform

@@ -4,7 +4,7 @@
 #include "platform/context.hpp"
 #include "platform/unwind/description.hpp"
 #include "platform/unwind/frame.hpp"
-#include "platform/unwind/step.hpp"
+#include "platform/unwind/walk.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -33,7 +33,8 @@ struct own_stack {
   std::uintptr_t low = 0;
   std::uintptr_t end = 0;
 
-  bool holds(std::uint64_t address) const noexcept { return address >= low && address < end; }
+  bool holds(std::uint64_t address) const noexcept { return bounds().holds(address); }
+  address_range bounds() const noexcept { return {low, end}; }
 
   // Valid while this object lives.
   stack_memory memory() const noexcept;
@@ -70,42 +71,9 @@ frame_registers registers_in(const void* ucontext) noexcept;
 // (pr_reg of prstatus_t).
 frame_registers registers_in_core(const void* general) noexcept;
 
-// Goes from a signal handler's return, which is in no table, to the interrupted frame. False: the
-// frame is not at such a place, or the tables have it on this CPU.
-bool leave_handler(const stack_memory& memory, frame_registers& frame) noexcept;
-
 // The caller's registers of a frame whose function has not run an instruction. The frame itself if
 // they can't be read.
 frame_registers caller_at_entry(const frame_registers& frame, const stack_memory& memory) noexcept;
-
-// The frames of a stack, one after the other.
-class stack_walk {
- public:
-  stack_walk(const frame_registers& from, const stack_memory& memory) noexcept
-      : frame_(from), memory_(memory) {}
-
-  const frame_registers& frame() const noexcept { return frame_; }
-  // The frame's place as a return address. Where the frame was interrupted, that is one byte behind
-  // the instruction that has not run.
-  std::uintptr_t return_address() const noexcept {
-    return frame_.pc() + (frame_.is_interrupted ? 1 : 0);
-  }
-  // Goes to the caller's frame. False: there is none, or it can't be found.
-  bool next() noexcept;
-
- private:
-  frame_registers frame_;
-  stack_memory memory_;
-};
-
-// Do the walk's frames lead to the bottom of a goroutine's stack, each further on than the one
-// before?
-bool leads_to_bottom(stack_walk walk, const own_stack& stack) noexcept;
-
-// Writes the walk's return addresses, innermost first, and returns their number.
-std::size_t collect_frames(stack_walk walk, std::span<std::uintptr_t> frames) noexcept;
-// The same in a signal handler, without the handler's frames. In other code as collect_frames().
-std::size_t collect_interrupted_frames(stack_walk walk, std::span<std::uintptr_t> frames) noexcept;
 
 }  // namespace sley::platform
 

@@ -1,5 +1,5 @@
 // The frames of a thread that sleeps in the kernel, without a signal to it, because some system
-// calls return EINTR after one.
+// calls return EINTR after one. The thread is of this process or of another one.
 //
 // The kernel tells the thread's place and its stack pointer, and no other register. That is enough
 // for most code. The frame pointer of a function that has one points to a record in its frame: the
@@ -13,7 +13,7 @@
 #pragma once
 
 #include "platform/os.hpp"
-#include "platform/unwind/own_process.hpp"
+#include "platform/unwind/walk.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -23,16 +23,18 @@
 namespace sley::platform {
 
 // Writes the return addresses of a thread that sleeps there, innermost first, and returns their
-// number. 0 if they do not lead to the bottom of a goroutine's stack, which is `stack`. They may be
-// anything if the thread has run meanwhile. Takes no lock if finds_own_tables_without_lock().
-std::size_t collect_sleepers_frames(const sleeping_place& at, const own_stack& stack,
-                                    std::span<std::uintptr_t> frames) noexcept;
+// number. 0 if they do not lead to the bottom of a goroutine's stack, which is `stack`, and which
+// `memory` can read. They may be anything if the thread has run meanwhile. Takes no lock if the
+// search for tables takes none, as finds_own_tables_without_lock() tells of own_code.
+std::size_t collect_sleepers_frames(const sleeping_place& at, address_range stack,
+                                    const stack_memory& memory, std::span<std::uintptr_t> frames,
+                                    const process_code& code = own_code) noexcept;
 
 // ---- for tests ----
 
 // How far the frame record of a function is above the stack pointer, where the function calls
-// another one, which returns to `place` in its code. Nothing if the function has no record, or its
-// code does not show where that is.
+// another one, which returns to `place` in its code, or the system. Nothing if the function has no
+// record, or its code does not show where that is.
 inline std::optional<std::uint64_t> record_above_sp(std::span<const std::uint8_t> code,
                                                     std::size_t place) noexcept;
 

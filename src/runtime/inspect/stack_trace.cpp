@@ -132,7 +132,9 @@ bool look_at_sleeping(const goroutine* g, const machine* m, stack_trace& trace,
   const std::int64_t cpu_ns = platform::thread_cpu_ns(thread_id);
   platform::sleeping_place place;
   if (!platform::where_thread_sleeps(thread_id, place)) return false;
-  const std::size_t size = platform::collect_sleepers_frames(place, stack_of(g), trace.frames);
+  const platform::own_stack stack = stack_of(g);
+  const std::size_t size =
+      platform::collect_sleepers_frames(place, stack.bounds(), stack.memory(), trace.frames);
   if (platform::thread_cpu_ns(thread_id) != cpu_ns) return false;  // it may have left frames
   at = place;
   trace.size = static_cast<int>(size);
@@ -141,7 +143,7 @@ bool look_at_sleeping(const goroutine* g, const machine* m, stack_trace& trace,
 
 bool is_on_own_stack(const goroutine* g) noexcept {
   const platform::own_stack stack = stack_of(g);
-  return leads_to_bottom({platform::registers_of(g->context), stack.memory()}, stack);
+  return leads_to_bottom({platform::registers_of(g->context), stack.memory()}, stack.bounds());
 }
 
 namespace {

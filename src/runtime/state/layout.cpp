@@ -37,6 +37,8 @@ consteval layout make_layout() {
       .newest_machine = &sched.machines,
       .coarse_s = &sched.coarse_s,
 
+      .bottom_return = &sley_goroutine_started,
+
       .slab_next = offsetof(slab, next),
       .slab_goroutines = offsetof(slab, records),
       .slab_count = slab_records,

@@ -21,13 +21,16 @@ inline constexpr std::size_t layout_text_bytes = 32;  // of a text, with the zer
 // All of it is constant once the loader has relocated the addresses.
 struct layout {
   char magic[8] = {'s', 'l', 'e', 'y', 'l', 'o', 'u', 't'};
-  std::uint64_t version = 3;
+  std::uint64_t version = 4;
   std::uint64_t bytes = sizeof(layout);
 
   // Addresses of variables.
   const void* newest_slab;     // a pointer to the first slab of the list, or null
   const void* newest_machine;  // a pointer to the first machine of the list, or null
   const void* coarse_s;        // 32 bits: the seconds since boot, see note_time()
+
+  // The return address in the frame below every frame of a goroutine's stack.
+  const void* bottom_return;
 
   // Offsets, and sizes where the names say so. In a slab:
   std::uint64_t slab_next;        // a pointer
