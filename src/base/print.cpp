@@ -28,6 +28,16 @@ line_writer& line_writer::text(std::string_view s) noexcept {
   return *this;
 }
 
+line_writer& line_writer::long_text(std::string_view s, int fd) noexcept {
+  for (;;) {
+    const std::size_t room = sizeof(buffer_) - used_;
+    text(s);
+    if (s.size() <= room) return *this;
+    s.remove_prefix(room);
+    flush(fd);
+  }
+}
+
 line_writer& line_writer::shown(std::string_view s) noexcept {
   detail::escape(s, [this](std::string_view piece) { text(piece); });
   return *this;

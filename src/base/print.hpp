@@ -1,5 +1,6 @@
 // Output that never allocates, takes no lock and is safe in a signal handler. A line is assembled
-// in a fixed buffer and written by one write(2). Text that does not fit is cut.
+// in a fixed buffer and written by one write(2). Text that does not fit is cut, except in
+// long_text().
 #pragma once
 
 #include <cstddef>
@@ -27,6 +28,8 @@ class line_writer {
   line_writer& bytes(std::span<const std::byte> b) noexcept;
 
   std::string_view view() const noexcept { return {buffer_, used_}; }
+  // A text of any length, of which nothing is cut: when the buffer is full, it is flushed.
+  line_writer& long_text(std::string_view s, int fd) noexcept;
   // Writes the assembled text and empties the buffer. Keeps errno.
   void flush(int fd) noexcept;
 

@@ -5,8 +5,6 @@
 #include "runtime/inspect/goroutine_text.hpp"
 #include "runtime/state/label_set.hpp"
 
-#include <sley/detail/escape.hpp>
-
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -90,21 +88,12 @@ std::string function_of(const group& g, debug::code_names& names) {
   return innermost.empty() ? "??" : innermost;
 }
 
-std::string escaped(std::string_view text) {
-  std::string result;
-  detail::escape(text, [&result](std::string_view piece) { result += piece; });
-  return result;
-}
-
-// As in dumps: ` "worker" {tenant: "a"}`.
 std::string name_and_labels(const rt::goroutine_view& g) {
   std::string text;
-  if (g.name_size != 0) text = " \"" + escaped(g.name()) + '"';
-  const char* before = " {";
-  for (const debug::label& l : rt::labels_in(g.labels)) {
-    text += std::exchange(before, ", ") + escaped(l.key) + ": \"" + escaped(l.value) + '"';
-  }
-  return g.labels == nullptr ? text : text + '}';
+  const auto put = [&text](std::string_view piece) { text += piece; };
+  rt::write_name(g, put);
+  rt::write_labels(g, put);
+  return text;
 }
 
 std::string padded(std::string text, std::size_t width) {

@@ -8,7 +8,6 @@
 #include "platform/symbols.hpp"
 #include "runtime/inspect/deep_stack.hpp"
 #include "runtime/inspect/stack_trace.hpp"
-#include "runtime/state/label_set.hpp"
 #include "runtime/state/machine.hpp"
 #include "runtime/state/sched_state.hpp"
 #include "runtime/state/waited.hpp"
@@ -155,28 +154,18 @@ void goroutine_printer::print_stack(const goroutine_view& g,
 
 void goroutine_printer::print_header(const goroutine_view& g, std::size_t others) const noexcept {
   base::line_writer line;
+  const auto put = [&](std::string_view piece) { line.long_text(piece, fd_); };
   line.text("goroutine ").dec(g.id);
-  if (g.name_size != 0) line.text(" \"").shown(g.name()).text("\"");
+  write_name(g, put);
   if (others != 0) line.text(" and ").dec(std::uint64_t{others}).text(" others");
   line.text(" [").text(g.state);
   if (g.is_leaked) line.text(" (leaked)");
   if (g.minutes != 0) line.text(", ").dec(std::uint64_t{g.minutes}).text(" minutes");
   if (g.is_locked) line.text(", locked to thread");
   line.text("]");
-  if (g.labels != nullptr) print_labels(line, *g.labels);
-  line.text(":\n").flush(fd_);
+  write_labels(g, put);
+  line.long_text(":\n", fd_).flush(fd_);
   if (g.waits_for.count != 0) print_objects(g.waits_for);
-}
-
-// In pieces, because they may be longer than a line_writer's text.
-void goroutine_printer::print_labels(base::line_writer& line,
-                                     const label_set& labels) const noexcept {
-  const char* before = " {";
-  for (const debug::label& l : labels.all) {
-    line.text(std::exchange(before, ", ")).shown(l.key).text(": \"").shown(l.value).text("\"");
-    line.flush(fd_);
-  }
-  line.text("}");
 }
 
 void goroutine_printer::print_objects(const waited_objects& objects) const noexcept {

@@ -1,14 +1,18 @@
 // A goroutine in text: its state and its stack, in the layout of Go's tracebacks.
 #pragma once
 
+#include <sley/detail/escape.hpp>
+
 #include "base/print.hpp"
 #include "platform/symbols.hpp"
 #include "runtime/state/goroutine.hpp"
+#include "runtime/state/label_set.hpp"
 
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string_view>
+#include <utility>
 
 namespace sley::rt {
 
@@ -85,6 +89,31 @@ bool is_creator(const platform::frame_name& name) noexcept;
 // addr2line and debuginfod find the function and the line by.
 void append_address(base::line_writer& line, const platform::frame_name& name) noexcept;
 
+// A goroutine's name as its header has it, ` "worker"`, as put(piece) with each piece in order. No
+// piece if it has no name.
+template <class Put>
+void write_name(const goroutine_view& g, const Put& put) {
+  if (g.name_size == 0) return;
+  put(" \"");
+  detail::escape(g.name(), put);
+  put("\"");
+}
+
+// Its labels in the same way: ` {kind: "known", tenant: "a"}`.
+template <class Put>
+void write_labels(const goroutine_view& g, const Put& put) {
+  if (g.labels == nullptr) return;
+  const char* before = " {";
+  for (const debug::label& l : g.labels->all) {
+    put(std::exchange(before, ", "));
+    detail::escape(l.key, put);
+    put(": \"");
+    detail::escape(l.value, put);
+    put("\"");
+  }
+  put("}");
+}
+
 // Needs 64 KB of stack.
 class goroutine_printer {
  public:
@@ -106,7 +135,6 @@ class goroutine_printer {
   int fd() const noexcept { return fd_; }
 
  private:
-  void print_labels(base::line_writer& line, const label_set& labels) const noexcept;
   void print_objects(const waited_objects& objects) const noexcept;
   static void visit_frame(void* arg, const platform::frame_name& name);
   static void visit_creator(void* arg, const platform::frame_name& name);

@@ -41,6 +41,21 @@ TEST(line_writer, a_line_that_is_too_long_is_cut) {
   EXPECT_EQ(line.view(), std::string(1024, 'x'));
 }
 
+TEST(line_writer, nothing_of_a_long_text_is_cut) {
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  const std::string all = "begin" + std::string(1019, 'x') + std::string(3000, 'y') + "end";
+  line_writer line;
+  line.text("begin").long_text(all.substr(5, 1019), ends[1]);
+  EXPECT_EQ(line.view().size(), 1024U) << "it fits";
+  line.long_text(all.substr(1024), ends[1]).flush(ends[1]);
+  std::string buffer(5000, '\0');
+  const ssize_t n = read(ends[0], buffer.data(), buffer.size());
+  EXPECT_EQ(buffer.substr(0, static_cast<std::size_t>(n)), all);
+  close(ends[0]);
+  close(ends[1]);
+}
+
 TEST(line_writer, flush_writes_once_and_starts_afresh) {
   int ends[2];
   ASSERT_EQ(pipe(ends), 0);
