@@ -26,13 +26,15 @@ flock 9
 # Of this machine: proxies, and whether the mirror may be old.
 apt_settings() { apt-config dump | grep -E '^Acquire::(http|https|Check-Valid-Until)\b' || true; }
 
+# mmdebstrap mounts /proc, /sys and more in the root. In a mount namespace of its own these mounts end with it,
+# also if it is killed, so that no later rm goes through them.
 make_root() {
   local sources=/etc/apt/sources.list.d/debian.sources
   command -v mmdebstrap >/dev/null && [[ -e $sources ]] || return
-  rm -rf "$root"
+  rm -rf --one-file-system "$root"
   mkdir -p "$root"
   awk -v suite="$suite" '!done && /^Suites:/ {print "Suites: " suite; next} /^$/ {done=1} !done' "$sources" |
-    mmdebstrap --mode=root --variant=apt --include="${packages[*]}" --aptopt=<(apt_settings) \
+    unshare -m mmdebstrap --mode=root --variant=apt --include="${packages[*]}" --aptopt=<(apt_settings) \
       --dpkgopt='path-exclude=/usr/share/doc/*' --dpkgopt='path-exclude=/usr/share/man/*' \
       "$suite" "$root" - >&2 || return
   echo "${packages[*]}" >"$root/packages"
