@@ -147,16 +147,16 @@ class thread_variables {
     if (hides_scheduler()) dl_iterate_phdr(&add_module, this);
   }
   [[gnu::always_inline]] void forget() const noexcept {
-    for (int i = 0; i < count_; ++i) forget_accesses(modules_[i].start, modules_[i].bytes);
+    for (int i = 0; i < count_; ++i) forget_accesses(blocks_[i].start, blocks_[i].bytes);
   }
 
  private:
-  struct module {
+  struct block {
     const void* start;
     std::size_t bytes;
   };
 
-  static constexpr int most_modules = 64;
+  static constexpr int most_blocks = 64;
   static constexpr std::size_t most_bytes = 65'536;  // the sanitizer's own have more
 
   static int add_module(dl_phdr_info* info, std::size_t, void* arg) noexcept {
@@ -169,12 +169,12 @@ class thread_variables {
   }
 
   void add(void* start, std::size_t bytes) noexcept {
-    if (count_ == most_modules || bytes > most_bytes) return;
+    if (count_ == most_blocks || bytes > most_bytes) return;
     const std::size_t lead = reinterpret_cast<unsigned long>(start) % 8;
-    modules_[count_++] = {static_cast<char*>(start) - lead, (lead + bytes + 7) / 8 * 8};
+    blocks_[count_++] = {static_cast<char*>(start) - lead, (lead + bytes + 7) / 8 * 8};
   }
 
-  module modules_[most_modules];
+  block blocks_[most_blocks];
   int count_ = 0;
 #else
   [[gnu::always_inline]] static void find() noexcept {}

@@ -90,6 +90,11 @@ class Includes(TreeCase):
                              "tests/conformance/a_test.cpp":
                                  '#include "support/harness.hpp"\n#include "runtime/park.hpp"\n'}))
 
+    def test_no_line_begins_like_a_directive_of_modules(self):
+        self.assertEqual(["src/base/a.cpp:2"], self.run_check(tidy.check_module_words, {
+            "src/base/a.cpp": "struct s {\n  module modules_[4];\n  int module = 0;\n};\n// import x\n",
+            "tests/module/main.cpp": "import sley;\n"}))
+
     def test_headers_have_pragma_once(self):
         self.assertEqual(["src/base/a.hpp:1"], self.run_check(tidy.check_pragma_once, {
             "src/base/a.hpp": "// #pragma once\n", "src/base/b.hpp": "// b\n#pragma once\n"}))

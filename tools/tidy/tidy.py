@@ -181,6 +181,19 @@ def check_pragma_once(tree):
             yield Finding(source.path, 1, "header without #pragma once")
 
 
+# A compiler may read such a line as a directive of C++20's modules, whatever follows.
+MODULE_WORD = re.compile(r"\s*(module|import)\s+\w")
+
+
+def check_module_words(tree):
+    for source in tree.sources:
+        if source.path.startswith(("modules/", "tests/module/")):
+            continue
+        for line, text in enumerate(source.code, 1):
+            if found := MODULE_WORD.match(text):
+                yield Finding(source.path, line, f"a line that begins with `{found[1]}`")
+
+
 # --- words that belong in one place --------------------------------------------------------------
 
 def check_conditional_compilation(tree):
@@ -561,6 +574,7 @@ CHECKS = [
     check_public_headers,
     check_conformance_includes,
     check_pragma_once,
+    check_module_words,
     check_conditional_compilation,
     check_confined_words,
     check_cpu_words,
