@@ -24,6 +24,9 @@ if(SLEY_SANITIZE)
     list(APPEND SLEY_TEST_ENVIRONMENT
       "TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1:atexit_sleep_ms=50:suppressions=${PROJECT_SOURCE_DIR}/tests/support/tsan.supp")
   endif()
+  if(SLEY_SANITIZE MATCHES "address" AND CMAKE_CROSSCOMPILING)
+    list(APPEND SLEY_TEST_ENVIRONMENT "ASAN_OPTIONS=detect_leaks=0")  # the emulator has no ptrace
+  endif()
   if(SLEY_SANITIZE MATCHES "undefined")
     list(APPEND SLEY_TEST_ENVIRONMENT "UBSAN_OPTIONS=print_stacktrace=1")
   endif()
