@@ -1,7 +1,8 @@
 // A program whose goroutines block their threads in the kernel, below functions of its own. For
 // each it prints its name, the number of its system call, and an argument that no other call has.
-// Others compute or take naps. It goes on when it gets a line, and then prints how many calls have
-// returned, which is none.
+// Others compute, take naps or wait in a select. It goes on when it gets a line, and then prints
+// how many calls have returned, which is none.
+#include <sley/debug.hpp>
 #include <sley/sley.hpp>
 
 #include <poll.h>
@@ -9,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdint>
@@ -79,6 +81,11 @@ void read_byte(int fd) {
 [[gnu::noinline]] void computes() {
   for (volatile unsigned n = 0;;) n = n + 1;
 }
+[[gnu::noinline]] void chooses() {
+  const sley::chan<int> one;
+  const sley::chan<int> other;
+  sley::select(sley::on_receive(one), sley::on_send(other, 1));
+}
 
 // ---- frames above them ----
 
@@ -117,6 +124,11 @@ void start_blocked(const char* name, void (*block)(), long call, std::uint64_t a
   start(name, block);
 }
 
+bool is_there_a_select() {
+  return std::ranges::any_of(sley::debug::goroutines(),
+                             [](const auto& g) { return g.state == "select"; });
+}
+
 std::uint64_t address(const void* of) { return reinterpret_cast<std::uint64_t>(of); }
 
 std::uint64_t number(int fd) { return static_cast<std::uint64_t>(fd); }
@@ -125,6 +137,8 @@ std::uint64_t number(int fd) { return static_cast<std::uint64_t>(fd); }
 
 int main() {
   return sley::run([] {
+    start("chooses", &chooses);
+    while (!is_there_a_select()) sley::this_goroutine::yield();
     start("naps", &takes_naps);
     start_blocked("read", &blocks_in_read, SYS_read, number(read_end));
     start_blocked("announced", &blocks_in_announced_read, SYS_read, number(announced_read_end));

@@ -179,11 +179,14 @@ class Blocked(InspectTest):
     def check_dump(self, dump):
         goroutines = {name or "main": (state, stack) for name, state, stack in re.findall(
             r'(?s)goroutine \d+(?: "(\w+)")? \[([^]]*)\]:\n(.*?)\n\n', dump + "\n")}
-        self.assertEqual(goroutines.keys(), {"main", "naps", "computes", *self.BLOCKING}, dump)
+        self.assertEqual(goroutines.keys(), {"main", "naps", "computes", "chooses", *self.BLOCKING}, dump)
         for name, function in self.BLOCKING.items():
             state, stack = goroutines[name]
             self.assertEqual(state, "syscall", dump)
             self.assertEqual(self.functions_in(stack), [function, *self.ABOVE], dump)
+        state, stack = goroutines["chooses"]
+        self.assertEqual(state, "select", dump)
+        self.assertRegex(stack, r"\A\twaits for one of 0x[0-9a-f]+, 0x[0-9a-f]+\n")
         state, stack = goroutines["main"]
         self.assertEqual(state, "syscall", dump)
         self.assertRegex(stack, r"(?m)^\t.*blocked\.cpp:\d+ \+0x[0-9a-f]+$")
