@@ -1,11 +1,11 @@
 #include "inspect/goroutines.hpp"
 
+#include "inspect/records.hpp"
 #include "platform/unwind/own_process.hpp"
 #include "platform/unwind/sleeper.hpp"
 #include "platform/unwind/walk.hpp"
 #include "runtime/inspect/stack_trace.hpp"
 #include "runtime/state/label_set.hpp"
-#include "runtime/state/layout.hpp"
 #include "runtime/state/waited.hpp"
 
 #include <algorithm>
@@ -13,106 +13,11 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string_view>
 
 namespace sley::inspect {
 
 namespace {
-
-// ---- the layout ----
-
-// Texts outlive all goroutines that have been read.
-std::string_view kept_text(std::string text) {
-  static std::set<std::string> texts;
-  return *texts.insert(std::move(text)).first;
-}
-
-class layout_of {
- public:
-  layout_of(const target& from, std::uint64_t address) {
-    constexpr std::size_t fixed = offsetof(rt::layout, status_texts);
-    const rt::layout own{};
-    if (!from.read(address, static_cast<void*>(&head_), fixed) ||
-        std::memcmp(head_.magic, own.magic, sizeof head_.magic) != 0) {
-      throw failure("sley's layout can't be read");
-    }
-    if (head_.version != own.version) {
-      throw failure("the program has version " + std::to_string(head_.version) +
-                    " of sley's layout, and this sley-inspect knows version " +
-                    std::to_string(own.version));
-    }
-    std::uint64_t at = address + fixed;
-    read_texts(from, at, head_.status_count, statuses_);
-    read_texts(from, at, head_.wait_count, waits_);
-  }
-
-  const rt::layout* operator->() const noexcept { return &head_; }
-  std::string_view status(std::uint8_t n) const {
-    return n < statuses_.size() ? statuses_[n] : "?";
-  }
-  std::string_view wait(std::uint8_t n) const { return n < waits_.size() ? waits_[n] : "waiting"; }
-
- private:
-  void read_texts(const target& from, std::uint64_t& at, std::uint64_t count,
-                  std::vector<std::string_view>& to) const {
-    constexpr std::uint64_t most = 1000;
-    if (count > most || head_.text_bytes > most) throw failure("sley's layout is damaged");
-    std::string text(head_.text_bytes, '\0');
-    for (; count != 0; --count, at += text.size()) {
-      if (!from.read(at, text.data(), text.size())) throw failure("sley's layout can't be read");
-      to.push_back(kept_text(text.substr(0, text.find('\0'))));
-    }
-  }
-
-  rt::layout head_{};
-  std::vector<std::string_view> statuses_;
-  std::vector<std::string_view> waits_;
-};
-
-// ---- a record ----
-
-class record {
- public:
-  record(const layout_of& layout, std::uint64_t address, const std::byte* bytes)
-      : layout_(&layout), address_(address), bytes_(bytes) {}
-
-  template <class T>
-  T get(std::uint64_t offset) const noexcept {
-    T value{};
-    if (offset + sizeof value > l()->goroutine_bytes) return value;
-    std::memcpy(&value, bytes_ + offset, sizeof value);
-    return value;
-  }
-  std::uint64_t address() const noexcept { return address_; }
-  std::uint64_t id() const noexcept { return get<std::uint64_t>(l()->goroutine_id); }
-  std::string_view status() const { return l().status(get<std::uint8_t>(l()->goroutine_status)); }
-  std::uint8_t needs() const noexcept { return get<std::uint8_t>(l()->goroutine_needs); }
-  bool is_alive() const {
-    return status() != "idle" && status() != "dead" &&
-           get<std::uint8_t>(l()->goroutine_is_foreign) == 0;
-  }
-  // Its machine, if its own one waits for a processor; else 0.
-  std::uint64_t bound_to() const noexcept {
-    const bool is_bound = (needs() & l()->needs_machine) != 0;
-    return is_bound ? get<std::uint64_t>(l()->goroutine_bound_to) : 0;
-  }
-  // Has it a stack that it does not run on?
-  bool is_at_rest() const {
-    return (needs() & (l()->needs_stack | l()->needs_machine)) == 0 && status() != "running";
-  }
-  // Does it stand where the other record of the same goroutine stands?
-  bool is_as(const record& other) const {
-    return std::memcmp(bytes_, other.bytes_, l()->goroutine_bytes) == 0;
-  }
-
- private:
-  const layout_of& l() const noexcept { return *layout_; }
-
-  const layout_of* layout_;
-  std::uint64_t address_;
-  const std::byte* bytes_;
-};
 
 // ---- stacks ----
 
