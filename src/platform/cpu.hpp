@@ -31,6 +31,8 @@ inline std::uint64_t load_word(std::uint64_t address) noexcept;
 }  // namespace sley::platform
 
 // Besides the functions it has `cache_line_bytes`, the piece of memory that CPUs take from each
-// other as a whole, and `membarrier_works_since`, the first kernel whose membarrier(2) keeps its
-// promise wherever it can be called.
+// other as a whole; `membarrier_works_since`, the first kernel whose membarrier(2) keeps its
+// promise wherever it can be called; and `frame_record_below`, how many bytes below the address of
+// a frame (__builtin_frame_address) its record is: the address of the caller's frame, and the
+// return address.
 #include "cpu/instructions.hpp"

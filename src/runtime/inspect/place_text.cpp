@@ -2,6 +2,7 @@
 #include "runtime/inspect/place_text.hpp"
 
 #include "base/peek.hpp"
+#include "platform/cpu.hpp"
 #include "platform/symbols.hpp"
 #include "runtime/inspect/stack_trace.hpp"
 #include "runtime/state/machine.hpp"
@@ -18,18 +19,22 @@ const parts::stack* own_stack() noexcept {
   return m == nullptr || m->g == nullptr ? nullptr : m->g->stack;
 }
 
+const std::uintptr_t* record_of(std::uintptr_t frame) noexcept {
+  return reinterpret_cast<const std::uintptr_t*>(frame - platform::frame_record_below);
+}
+
 // Follows frame pointers, as far as they stay on the goroutine's stack. In code that keeps none the
 // chain ends early. Returns the number of addresses.
 std::size_t walk_frame_pointers(const parts::stack& s, const void* start,
                                 std::span<std::uintptr_t> frames) noexcept {
-  const auto* at = static_cast<const std::uintptr_t*>(start);
+  const auto* at = record_of(reinterpret_cast<std::uintptr_t>(start));
   const auto* low = reinterpret_cast<const std::uintptr_t*>(s.low);
   const auto* end = reinterpret_cast<const std::uintptr_t*>(s.top) - 2;
   std::size_t n = 0;
   while (n < frames.size() && at >= low && at <= end &&
          reinterpret_cast<std::uintptr_t>(at) % sizeof(*at) == 0) {
     frames[n++] = base::peek(at[1]);
-    const auto* above = reinterpret_cast<const std::uintptr_t*>(base::peek(at[0]));
+    const auto* above = record_of(base::peek(at[0]));
     if (above <= at) break;
     at = above;
   }

@@ -13,6 +13,8 @@ inline constexpr std::size_t cache_line_bytes = 64;
 
 inline constexpr kernel_release membarrier_works_since{};
 
+inline constexpr std::size_t frame_record_below = 0;
+
 // `yield` does nothing on most cores. `isb` waits until all instructions before it are done, some
 // tens of nanoseconds.
 [[gnu::always_inline]] inline void pause_cpu() noexcept { asm volatile("isb" ::: "memory"); }

@@ -15,6 +15,9 @@ inline constexpr std::size_t cache_line_bytes = 64;
 // d6cfd1770f20), so that a thread may run on without any.
 inline constexpr kernel_release membarrier_works_since{6, 9};
 
+// The frame's address is that of the end of the caller's frame.
+inline constexpr std::size_t frame_record_below = 16;
+
 // `pause`, which CPUs without it take for a fence that orders nothing. Older assemblers do not know
 // its name.
 [[gnu::always_inline]] inline void pause_cpu() noexcept {

@@ -12,6 +12,8 @@ inline constexpr std::size_t cache_line_bytes = 64;
 
 inline constexpr kernel_release membarrier_works_since{};
 
+inline constexpr std::size_t frame_record_below = 0;
+
 [[gnu::always_inline]] inline void pause_cpu() noexcept { __builtin_ia32_pause(); }
 
 [[gnu::always_inline]] inline std::uint64_t read_cycle_counter() noexcept {
