@@ -234,6 +234,13 @@ TEST(frame_record, is_below_pushed_registers_where_no_room_is_made) {
   EXPECT_EQ(record_in({0x55, 0x31, 0xf6, 0x48, 0x89, 0xe5, 0xe8, 0, 0, 0, 0, 0xff, 0xd0}), 0U);
 }
 
+TEST(frame_record, is_below_a_frame_that_is_made_page_by_page) {
+  EXPECT_EQ(record_in({0x55, 0x48, 0x89, 0xe5, 0x48, 0x81, 0xec, 0,    0x10, 0, 0,  // sub $0x1000
+                       0x80, 0x0c, 0x24, 0x00,                                  // orb $0, (%rsp)
+                       0x48, 0x81, 0xec, 0x78, 0x04, 0,    0,    0xff, 0xd0}),  // sub $0x478, call
+            0x1478U);
+}
+
 TEST(frame_record, is_not_known_where_something_else_is_on_the_way) {
   // A jump, an addition to %rsp, lea to %rsp, room that is made after a call.
   EXPECT_EQ(record_in({0x55, 0x48, 0x89, 0xe5, 0x74, 0x01, 0xff, 0xd0}), std::nullopt);

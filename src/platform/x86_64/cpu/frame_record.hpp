@@ -137,6 +137,7 @@ inline std::optional<std::uint64_t> record_above_sp(std::span<const std::uint8_t
   if (has_called) return {};  // the room is for arguments of a later call
   std::uint64_t size = start.take_sub_of_rsp();
   while (start.take({0x48, 0x83, 0x0c, 0x24, 0x00}) ||                    // orq $0, (%rsp)
+         start.take({0x80, 0x0c, 0x24, 0x00}) ||                          // orb, by g++ 16
          start.take({0x48, 0xc7, 0x04, 0x24, 0x00, 0x00, 0x00, 0x00})) {  // movq $0, (%rsp)
     if (!start.is_at_sub_of_rsp()) return {};                             // a loop
     size += start.take_sub_of_rsp();
