@@ -36,11 +36,9 @@ struct waited_objects {
   static constexpr std::size_t most_shown = 8;
 
   std::span<const std::uintptr_t> addresses() const noexcept { return {all, count}; }
-  // False: there is no room for it.
-  bool add(std::uintptr_t address) noexcept {
-    if (count == most_shown) return false;
-    all[count++] = address;
-    return true;
+  // Does nothing if there is no room for it.
+  void add(std::uintptr_t address) noexcept {
+    if (count < most_shown) all[count++] = address;
   }
   bool operator==(const waited_objects&) const noexcept = default;
 
