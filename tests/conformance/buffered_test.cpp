@@ -4,6 +4,7 @@
 // test says. So what is tested does not depend on how the system cuts what is sent.
 #include "support/connections.hpp"
 #include "support/harness.hpp"
+#include "support/temporary_folder.hpp"
 
 #include <sley/buffered.hpp>
 #include <sley/net.hpp>
@@ -19,7 +20,6 @@
 #include <vector>
 
 #include <fcntl.h>
-#include <unistd.h>
 
 using sley::buffered_reader;
 using sley::buffered_reader_options;
@@ -106,12 +106,6 @@ std::string message_of(const auto& f) {
     return e.what();
   }
   return "nothing was thrown";
-}
-
-std::string temporary_path() {
-  char path[] = "/tmp/sley_buffered_XXXXXX";
-  ::close(::mkstemp(path));
-  return path;
 }
 
 }  // namespace
@@ -519,7 +513,8 @@ GO_TEST(buffered, a_deadline_in_the_middle_of_a_line_loses_nothing) {
 }
 
 GO_TEST(buffered, files_and_pipes_have_lines) {
-  const std::string path = temporary_path();
+  const sley_test::temporary_folder folder;
+  const std::string path = folder / "lines";
   sley::os::write_file(path, numbers(5000) + "without an end");
   const auto f = sley::os::file::open(path, O_RDONLY);
   buffered_reader in(f);
@@ -528,7 +523,6 @@ GO_TEST(buffered, files_and_pipes_have_lines) {
   for (; in.read_line(line) && next < 5000; ++next) ASSERT_EQ(line, std::to_string(next));
   EXPECT_EQ(line, "without an end");
   EXPECT_FALSE(in.read_line(line));
-  ::unlink(path.c_str());
 
   auto ends = sley::os::pipe();
   ends.writer.write_all("a\nb");

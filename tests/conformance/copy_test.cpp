@@ -2,6 +2,7 @@
 // all pairs, and deadlines and close end a copy that waits.
 #include "support/connections.hpp"
 #include "support/harness.hpp"
+#include "support/temporary_folder.hpp"
 
 #include <sley/net.hpp>
 #include <sley/os.hpp>
@@ -16,8 +17,6 @@
 #include <vector>
 
 #include <fcntl.h>
-#include <stdlib.h>
-#include <unistd.h>
 
 using sley::wait_group;
 using sley::net::copy;
@@ -45,12 +44,10 @@ std::string text_of(std::size_t size) {
 }
 
 file file_with(const std::string& content, int flags = O_RDWR) {
-  char path[] = "/tmp/sley_copy_XXXXXX";
-  const file first(::mkstemp(path));
-  first.write_all(bytes_of(content));
-  file f = file::open(path, flags);
-  ::unlink(path);
-  return f;
+  const sley_test::temporary_folder folder;
+  const std::string path = folder / "content";
+  sley::os::write_file(path, content);
+  return file::open(path, flags);
 }
 
 const std::string big = text_of(3'000'000);

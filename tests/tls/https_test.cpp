@@ -3,17 +3,15 @@
 #include "support/connections.hpp"
 #include "support/durations.hpp"
 #include "support/harness.hpp"
+#include "support/temporary_folder.hpp"
 #include "tls/https_server.hpp"
 
 #include <sley/https.hpp>
 #include <sley/os.hpp>
 
 #include <chrono>
-#include <cstdlib>
 #include <string>
 #include <vector>
-
-#include <unistd.h>
 
 using sley::http::client;
 using sley::http::client_response;
@@ -199,19 +197,15 @@ GO_TEST(https, shutdown_ends_handshakes_under_way) {
 }
 
 GO_TEST(https, serves_curl) {
-  char name[] = "/tmp/sley_https_XXXXXX";
-  const int fd = ::mkstemp(name);
-  ASSERT_GE(fd, 0);
-  const std::string& pem = sley_test::the_authority().certificate();
-  EXPECT_EQ(::write(fd, pem.data(), pem.size()), static_cast<ssize_t>(pem.size()));
-  ::close(fd);
+  const sley_test::temporary_folder folder;
+  const std::string name = folder / "authority.pem";
+  sley::os::write_file(name, sley_test::the_authority().certificate());
   const https_server web(echo);
   std::error_code error;
   const sley::os::command curl{
       .program = "curl",
       .arguments = {"-sS", "--max-time", "30", "--cacert", name, "--data", "a", web.url, web.url}};
   const auto result = sley::os::run(curl, {}, error);
-  ::unlink(name);
   if (error) GTEST_SKIP() << "there is no curl";
   EXPECT_EQ(result.output, "secure asecure a") << result.errors;
 }
