@@ -240,6 +240,20 @@ class Tuning(TreeCase):
                              "docs/tuning.md": self.ROW.replace("10'000", "20'000")}))
 
 
+class InternalsMap(TreeCase):
+    PAGE = "docs/go_internals_map.md"
+    FILES = {"src/parts/a.hpp": "struct ring { void push(); };\n", "src/parts/b.cpp": "int spill;\n"}
+
+    def test_names_are_in_the_files_of_their_rows(self):
+        self.assertEqual([], self.run_check(tidy.check_internals_map, {
+            **self.FILES, self.PAGE: "| Go | sley | file |\n|---|---|---|\n"
+            "| `runqput` | `ring::push`, `spill` | src/parts/a.hpp, src/parts/b.cpp |\n"}))
+
+    def test_a_name_that_is_elsewhere(self):
+        self.assertEqual([f"{self.PAGE}:1"], self.run_check(tidy.check_internals_map, {
+            **self.FILES, self.PAGE: "| `runqput` | `ring::push`, `spill` | src/parts/a.hpp |\n"}))
+
+
 class TestIds(TreeCase):
     ROW = "| A2 | TestChan | a fact | `unit/a_test.cpp` |\n"
 

@@ -568,6 +568,23 @@ def check_runtime_files_documented(tree):
                 yield Finding(source.path, 1, f"{' and '.join(maps)} do not name this file")
 
 
+def check_internals_map(tree):
+    """Each name of sley's in a row is in one of the files of the row."""
+    page = "docs/go_internals_map.md"
+    if not tree.exists(page):
+        return
+    for line, text in enumerate(tree.read(page).splitlines(), 1):
+        names, files = ([*text.split("|"), "", "", ""])[2:4]
+        files = [f for f in PATH.findall(files) if tree.exists(f)]
+        if not files:
+            continue
+        words = set(re.findall(r"\w+", "\n".join(map(tree.read, files))))
+        for name in re.findall(r"`([^`]+)`", names):
+            last = re.search(r"(\w+)\W*$", name)
+            if last and last[1] not in words:
+                yield Finding(page, line, f"{name} is in no file of its row")
+
+
 CHECKS = [
     check_include_arrows,
     check_room_arrows,
@@ -593,6 +610,7 @@ CHECKS = [
     check_promised_tests,
     check_cited_tests,
     check_runtime_files_documented,
+    check_internals_map,
 ]
 
 
