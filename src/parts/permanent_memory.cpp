@@ -7,10 +7,17 @@ namespace sley::parts {
 
 namespace {
 
-void* map_root(std::size_t bytes) noexcept {
-  void* start = platform::map_memory(bytes, false);
+char* as_root(void* start, std::size_t bytes) noexcept {
   if (start != nullptr) platform::register_root(start, bytes);
-  return start;
+  return static_cast<char*>(start);
+}
+
+char* map_root(std::size_t bytes) noexcept {
+  return as_root(platform::map_memory(bytes, false), bytes);
+}
+
+char* map_huge_root(std::size_t bytes) noexcept {
+  return as_root(platform::map_huge_pages(bytes), bytes);
 }
 
 }  // namespace
@@ -23,10 +30,13 @@ void* permanent_memory::allocate(std::size_t bytes) noexcept {
   }
   detail::lock_guard guard(lock_);
   if (left_ < bytes) {
-    auto* chunk = static_cast<char*>(map_root(chunk_bytes));
+    std::size_t size = huge_chunk_bytes;
+    char* chunk = chunks_ < small_chunks ? nullptr : map_huge_root(size);
+    if (chunk == nullptr) chunk = map_root(size = chunk_bytes);
     if (chunk == nullptr) return nullptr;
     next_ = chunk;
-    left_ = chunk_bytes;
+    left_ = size;
+    ++chunks_;
   }
   char* result = next_;
   next_ += bytes;

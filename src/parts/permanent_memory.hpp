@@ -1,5 +1,6 @@
 // Memory that is never freed, for records, machines and processors. It is cut from large mappings
-// so that the runtime never calls malloc.
+// so that the runtime never calls malloc. A program that needs much of it gets huge pages, because
+// a page fault for every 4 KiB would take longer than the use of what is there.
 #pragma once
 
 #include <sley/detail/lock.hpp>
@@ -15,11 +16,14 @@ class permanent_memory {
 
  private:
   static constexpr std::size_t chunk_bytes = std::size_t{1} << 20;
+  static constexpr std::size_t huge_chunk_bytes = std::size_t{8} << 20;
+  static constexpr int small_chunks = 8;
   static constexpr std::size_t alignment = 64;
 
   detail::lock lock_{detail::lock_rank::memory};
   char* next_ = nullptr;  // [lock: lock_]
   std::size_t left_ = 0;  // [lock: lock_]
+  int chunks_ = 0;        // [lock: lock_]
 };
 
 }  // namespace sley::parts

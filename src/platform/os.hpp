@@ -133,6 +133,9 @@ std::size_t page_bytes() noexcept;
 // Zeroed, readable and writable memory, backed page by page when touched; null when no memory is
 // left. Never made of huge pages if `small_pages`. `bytes` is a multiple of the page size.
 void* map_memory(std::size_t bytes, bool small_pages) noexcept;
+// The same, in huge pages where the kernel has some free. A touch then backs up to 2 MiB at once.
+// `bytes` is a multiple of 2 MiB.
+void* map_huge_pages(std::size_t bytes) noexcept;
 void unmap_memory(void* start, std::size_t bytes) noexcept;
 // The pages go back to the system; they are zero when touched again. Page-aligned.
 void discard_memory(void* start, std::size_t bytes) noexcept;

@@ -63,6 +63,17 @@ void advise(void* start, std::size_t bytes, int advice) noexcept {
 
 }  // namespace
 
+void* map_huge_pages(std::size_t bytes) noexcept {
+  constexpr std::size_t alignment = std::size_t{2} << 20;
+  auto* start = static_cast<char*>(map_memory(bytes + alignment, false));
+  if (start == nullptr) return nullptr;
+  const std::size_t before = -reinterpret_cast<std::uintptr_t>(start) % alignment;
+  if (before != 0) unmap_memory(start, before);
+  unmap_memory(start + before + bytes, alignment - before);
+  advise(start + before, bytes, MADV_HUGEPAGE);  // fails where the kernel has no huge pages
+  return start + before;
+}
+
 void discard_memory(void* start, std::size_t bytes) noexcept {
   advise(start, bytes, MADV_DONTNEED);  // fails for locked memory
 }

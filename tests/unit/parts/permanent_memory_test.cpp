@@ -3,6 +3,7 @@
 #include "parts/permanent_memory.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -11,6 +12,9 @@
 #include <utility>
 #include <vector>
 
+#include "platform/os.hpp"
+
+namespace platform = sley::platform;
 using sley::parts::permanent_memory;
 
 namespace {
@@ -45,6 +49,51 @@ TEST(permanent_memory, a_piece_may_be_larger_than_a_chunk) {
   ASSERT_NE(piece, nullptr);
   EXPECT_TRUE(is_zero(piece, bytes));
   std::memset(piece, 1, bytes);
+}
+
+// Records of very many goroutines.
+TEST(permanent_memory, pieces_of_many_chunks_are_zeroed_and_do_not_overlap) {
+  permanent_memory memory;
+  constexpr std::size_t piece = 12 << 10;
+  constexpr std::size_t count = 3'000;  // 36 MB
+  std::vector<char*> pieces(count);
+  for (char*& p : pieces) {
+    p = static_cast<char*>(memory.allocate(piece));
+    ASSERT_NE(p, nullptr);
+    ASSERT_TRUE(is_zero(p, piece));
+    std::memset(p, 1, piece);
+  }
+  std::sort(pieces.begin(), pieces.end());
+  for (std::size_t i = 1; i < count; ++i) ASSERT_LE(pieces[i - 1] + piece, pieces[i]);
+}
+
+long page_faults() {
+  rusage use{};
+  getrusage(RUSAGE_SELF, &use);
+  return use.ru_minflt;
+}
+
+// Not under an emulator or a sanitizer, nor where the kernel has none or no free ones.
+bool has_huge_pages() {
+  constexpr std::size_t bytes = std::size_t{8} << 20;
+  void* start = platform::map_huge_pages(bytes);
+  const long before = page_faults();
+  std::memset(start, 1, bytes);
+  const long taken = page_faults() - before;
+  platform::unmap_memory(start, bytes);
+  return taken < 100;
+}
+
+TEST(permanent_memory, much_of_it_takes_few_page_faults) {
+  if (!has_huge_pages()) GTEST_SKIP() << "there are no huge pages";
+  permanent_memory memory;
+  constexpr std::size_t piece = 12 << 10;
+  for (std::size_t given = 0; given < std::size_t{9} << 20; given += piece) memory.allocate(piece);
+  const long before = page_faults();
+  for (std::size_t given = 0; given < std::size_t{16} << 20; given += piece) {
+    std::memset(memory.allocate(piece), 1, piece);
+  }
+  EXPECT_LT(page_faults() - before, 2'000) << "of 4,096 pages";
 }
 
 TEST(permanent_memory, more_than_there_can_be_is_null) {

@@ -341,10 +341,20 @@ TEST(os_memory, mapped_memory_is_zeroed_aligned_and_writable) {
   }
 }
 
+TEST(os_memory, memory_of_huge_pages_is_zeroed_writable_and_at_a_multiple_of_them) {
+  constexpr std::size_t huge = std::size_t{2} << 20;
+  auto* start = static_cast<char*>(platform::map_huge_pages(2 * huge));
+  ASSERT_NE(start, nullptr);
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(start) % huge, 0U);
+  for (std::size_t i = 0; i < 2 * huge; i += 512) ASSERT_EQ(start[i], 0);
+  std::memset(start, 1, 2 * huge);
+  platform::unmap_memory(start, 2 * huge);
+}
+
 TEST(os_memory, more_than_there_can_be_is_null) {
-  EXPECT_EQ(
-      platform::map_memory(SIZE_MAX / 2 / platform::page_bytes() * platform::page_bytes(), false),
-      nullptr);
+  const std::size_t bytes = SIZE_MAX / 2 / platform::page_bytes() * platform::page_bytes();
+  EXPECT_EQ(platform::map_memory(bytes, false), nullptr);
+  EXPECT_EQ(platform::map_huge_pages(bytes), nullptr);
 }
 
 TEST(os_memory, discarded_pages_are_zero_when_they_are_touched_again_and_their_neighbours_stay) {

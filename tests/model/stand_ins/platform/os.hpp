@@ -23,6 +23,7 @@ inline void* map_memory(std::size_t bytes, bool) {
   return all + mapped_bytes - bytes;
 }
 
+inline void* map_huge_pages(std::size_t bytes) { return map_memory(bytes, true); }
 inline void unmap_memory(void*, std::size_t) {}
 enum class guard : unsigned char { none, advised, split };
 inline guard install_guard(void*, std::size_t) { return guard::advised; }
