@@ -223,6 +223,22 @@ GO_TEST(perfetto_trace, arrows_lead_to_runs) {
   EXPECT_GE(ended, count);
 }
 
+// At one processor the thread that writes the trace tells of the start before there is a run.
+GO_TEST(perfetto_trace, a_start_names_the_goroutine_also_if_it_runs_much_later) {
+  const read_trace t = traced([] {
+    sley::latch done(1);
+    sley::go({.name = "late"}, [&] { done.count_down(); });
+    const auto until = std::chrono::steady_clock::now() + 8ms;
+    while (std::chrono::steady_clock::now() < until) {
+    }
+    done.wait();
+  });
+  const auto starts = [](const track_event& e) {
+    return e.name == "starts" && e.annotations.at("goroutine").starts_with("late, goroutine ");
+  };
+  EXPECT_EQ(std::ranges::count_if(t.events, starts), 1);
+}
+
 GO_TEST(perfetto_trace, regions_tasks_and_logs_have_rows) {
   const read_trace t = traced([] {
     const trace::task order("an \xff order");

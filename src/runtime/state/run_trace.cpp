@@ -140,6 +140,7 @@ void trace_ready(processor* p, const goroutine* g) noexcept {
 }
 
 void trace_spawn(processor* p, const goroutine* g) noexcept {
+  make_known(*p->trace, g);
   add(*p->trace, platform::cycle_counter(), {trace_kind::spawn, 0, g->id});
 }
 
