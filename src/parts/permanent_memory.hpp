@@ -1,6 +1,6 @@
 // Memory that is never freed, for records, machines and processors. It is cut from large mappings
-// so that the runtime never calls malloc. A program that needs much of it gets huge pages, because
-// a page fault for every 4 KiB would take longer than the use of what is there.
+// so that the runtime never calls malloc. Where much of it is needed it is in huge pages, because
+// page faults for 4 KiB each would take as long as the work with the records.
 #pragma once
 
 #include <sley/detail/lock.hpp>
