@@ -86,20 +86,6 @@ TEST(fault_death_test, a_report_that_fails_does_not_change_the_end_of_the_proces
   EXPECT_EXIT(fails_likewise(), testing::KilledBySignal(SIGILL), "");
 }
 
-TEST(fault, a_thread_gets_an_alternate_stack_and_keeps_the_one_it_has) {
-  std::thread([] {
-    platform::use_alternate_signal_stack();
-    stack_t first = {};
-    sigaltstack(nullptr, &first);
-    EXPECT_EQ(first.ss_flags & SS_DISABLE, 0);
-    EXPECT_GE(first.ss_size, getauxval(AT_MINSIGSTKSZ) + 32 * 1024) << "the handler has no room";
-    platform::use_alternate_signal_stack();
-    stack_t second = {};
-    sigaltstack(nullptr, &second);
-    EXPECT_EQ(second.ss_sp, first.ss_sp);
-  }).join();
-}
-
 bool has_alternate_stack() {
   stack_t current = {};
   sigaltstack(nullptr, &current);
@@ -122,6 +108,21 @@ void in_a_bare_thread(F f) {
     f();
     sigaltstack(&before, nullptr);
   }).join();
+}
+
+TEST(fault, a_thread_gets_an_alternate_stack_and_keeps_the_one_it_has) {
+  in_a_bare_thread([] {
+    void* ours = platform::use_alternate_signal_stack();
+    stack_t first = {};
+    sigaltstack(nullptr, &first);
+    EXPECT_EQ(first.ss_flags & SS_DISABLE, 0);
+    EXPECT_GE(first.ss_size, getauxval(AT_MINSIGSTKSZ) + 32 * 1024) << "the handler has no room";
+    platform::use_alternate_signal_stack();
+    stack_t second = {};
+    sigaltstack(nullptr, &second);
+    EXPECT_EQ(second.ss_sp, first.ss_sp);
+    platform::drop_alternate_signal_stack(ours);
+  });
 }
 
 TEST(fault, the_alternate_stack_of_a_thread_can_be_given_back) {
