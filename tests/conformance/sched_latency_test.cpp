@@ -186,12 +186,12 @@ CHILD_MAIN(samples_by_chance) {
     sley::runtime::set_max_procs(1);
     const chan<void> there;
     const chan<void> back;
-    constexpr int rounds = 8000;
+    constexpr int rounds = 4000;
     const measured before = read();
     sley::go([=] {
       for (int i = 0; i < rounds; ++i) {
         there.receive();
-        sley_test::compute_for(10us);
+        sley_test::compute_for(100us);
         back.send();
       }
     });
@@ -203,7 +203,7 @@ CHILD_MAIN(samples_by_chance) {
     const auto runs = static_cast<double>(count_of(more.runs));
     EXPECT_NEAR(runs, more.switches / 16, more.switches / 64) << more.switches << " switches";
     EXPECT_NEAR(static_cast<double>(count_of(more.waits)), runs, runs / 2);
-    const auto computed = static_cast<double>(count_above(more.runs, 10us));
+    const auto computed = static_cast<double>(count_above(more.runs, 100us));
     EXPECT_GE(computed, runs / 4);
     EXPECT_LE(computed, runs * 3 / 4);
     return sley_test::verdict();
