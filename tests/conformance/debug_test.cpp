@@ -4,6 +4,7 @@
 #include "support/harness.hpp"
 #include "support/leak_search.hpp"
 #include "support/text.hpp"
+#include "support/threads.hpp"
 
 #include <sley/debug.hpp>
 #include <sley/os.hpp>
@@ -346,13 +347,15 @@ GO_TEST(debug, snapshots_are_taken_in_a_storm) {
 
 // Two goroutines hand a ball to each other, and each has the number of its last turn for its name:
 // at any one moment these are one apart. They are further apart in a snapshot only if the two went
-// on between the looks at them.
+// on between the looks at them. A turn takes longer than the barrier before a look, so that a
+// goroutine that waits still does so after it, but not as long as the looks at one batch.
 GO_TEST(debug, goroutines_run_while_others_that_wait_are_looked_at) {
   std::atomic<bool> stops{false};
   const auto play = [&stops](const chan<int>& in, const chan<int>& out) {
     while (const auto turn = in.receive()) {
       this_goroutine::set_name("turn " + std::to_string(*turn));
       if (stops) break;
+      sley_test::compute_for(30us);
       out.send(*turn + 1);
     }
     out.close();

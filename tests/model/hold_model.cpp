@@ -96,8 +96,10 @@ struct hold_suite : model::locking_suite<Derived, Threads> {
   void look_at_all() {
     g.needs.or_acq_rel(held, "TR-1");
     detail::heavy_barrier("TR-1");
-    if (g.status.is_waiting() && is_flagged()) give_back();
+    if (is_held()) give_back();
   }
+
+  bool is_held() { return g.status.is_waiting() && is_flagged(); }
 
   bool is_flagged() {
     if (model::is_left_out("look at the flag again")) return true;

@@ -109,20 +109,26 @@ class hold_batch {
   bool is_full() const noexcept { return size_ == held_at_once; }
   void add(goroutine* g) noexcept { goroutines_[size_++] = g; }
   // Holds all of them, calls look(g, is_held) for each, and lets it go. A goroutine that does not
-  // wait any more is not held. The batch is empty then.
+  // wait any more is not held. One that is held may be made ready before the look at it. The batch
+  // is empty then.
   template <class Look>
   void look_at_all(const Look& look) noexcept {
     for (std::size_t i = 0; i < size_; ++i) goroutines_[i]->needs.or_acq_rel(held, "TR-1");
     if (size_ != 0) detail::heavy_barrier("TR-1");
+    bool holds[held_at_once];
+    for (std::size_t i = 0; i < size_; ++i) holds[i] = is_held(*goroutines_[i]);
     for (std::size_t i = 0; i < size_; ++i) {
-      goroutine* g = goroutines_[i];
-      look(*g, g->status.is_waiting() && (g->needs.load_acquire("TR-1") & ~timed) == held);
-      let_go(g);
+      look(*goroutines_[i], holds[i]);
+      let_go(goroutines_[i]);
     }
     size_ = 0;
   }
 
  private:
+  // After the barrier.
+  static bool is_held(const goroutine& g) noexcept {
+    return g.status.is_waiting() && (g.needs.load_acquire("TR-1") & ~timed) == held;
+  }
   static void let_go(goroutine* g) noexcept {
     g->needs.and_acq_rel(static_cast<std::uint8_t>(~held), "TR-1");
   }
