@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""10,000 clients that reset, half-close or do not read; the good clients beside them notice none.
+"""COUNT clients that reset, half-close or do not read; the good clients beside them notice none.
 
-usage: bad_clients_test.py echo|chat PROGRAM [COUNT]
+usage: bad_clients_test.py echo|chat PROGRAM COUNT
 
 Every word of a good client comes back, in order. At the end the server has no more descriptors than
 before the bad clients came, and few threads.
@@ -149,6 +149,6 @@ def bear(server, good, count):
         sys.exit("too many threads")
 
 
-kind, program, *rest = sys.argv[1:]
+kind, program, count = sys.argv[1:]
 with Running(program) as server:
-    bear(server, {"echo": Echo, "chat": Chat}[kind](server), int(rest[0]) if rest else 10_000)
+    bear(server, {"echo": Echo, "chat": Chat}[kind](server), int(count))
