@@ -119,7 +119,11 @@ bool session::fill_for_head() {
     if (!is_first_) arm_read(options_.header_timeout);
   }
   std::error_code error;
-  const std::size_t n = connection_.read_some(input_.room(), error);
+  std::size_t n = connection_.read_some(input_.room(), error);
+  if (waits && error == std::errc::timed_out && begin_second_half()) {
+    error.clear();
+    n = connection_.read_some(input_.room(), error);
+  }
   if (waits) become_busy();
   input_.add(n);
   if (error == std::errc::timed_out && !waits) refuse(408);
@@ -138,9 +142,18 @@ void session::become_busy() {
   if (is_finishing_) read_deadline_.set(time_point());  // the connection's is arm_last_wait()'s
 }
 
-// Under the lock. A request may be on its way when the server is shut down.
+// Under the lock. A request may be on its way when the server is shut down. It is waited for in two
+// halves: a process that had no CPU for a while finds the first one over before it has looked, and
+// all that has come by then is read in the second.
 void session::arm_last_wait() {
-  connection_.set_read_deadline(sley::detail::time_in(options_.last_request_timeout));
+  connection_.set_read_deadline(sley::detail::time_in(options_.last_request_timeout / 2));
+}
+
+// After the first half, if that was one.
+bool session::begin_second_half() {
+  const std::lock_guard guard(lock_);
+  if (is_finishing_) arm_last_wait();
+  return is_finishing_;
 }
 
 void session::finish_soon() {

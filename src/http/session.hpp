@@ -78,6 +78,7 @@ class session final : private body_reader {
   void become_idle();
   void become_busy();
   void arm_last_wait();
+  bool begin_second_half();
   void release_memory() noexcept;
   void refuse(int status);
   void arm_read(time_span timeout);

@@ -1,11 +1,15 @@
 // shutdown() in the middle of things: it answers requests that have come, and tells WebSockets.
+#include "support/memory_connection.hpp"
 #include "support/web.hpp"
 
 #include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <memory>
+#include <span>
 #include <string>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 using sley::http::request;
@@ -74,6 +78,54 @@ GO_TEST(shutdown, answers_keep_alive_clients_to_the_end) {
   }
   // One that had no CPU for longer than the server waits.
   EXPECT_LE(lost, clients * rounds / 20);
+}
+
+namespace {
+
+const std::string two_requests = get("/") + get("/");
+
+// The second request comes while the server has no CPU: the server first sees that the time for it
+// is over.
+class late_peer final : public sley_test::memory_connection {
+ public:
+  explicit late_peer(std::string& written)
+      : memory_connection(two_requests, two_requests.size() / 2, &written) {}
+
+  const sley::chan<void>& idle() const { return idle_; }
+
+  std::size_t read_some(std::span<std::byte> buffer, std::error_code& error) override {
+    if (++reads_ != 2) return memory_connection::read_some(buffer, error);
+    idle_.close();
+    timed_.receive();
+    error = std::make_error_code(std::errc::timed_out);
+    return 0;
+  }
+  void set_read_deadline(sley::time_point) override {
+    if (reads_ == 2 && !is_timed_.exchange(true)) timed_.close();
+  }
+
+ private:
+  std::atomic<int> reads_{0};
+  std::atomic<bool> is_timed_{false};
+  const sley::chan<void> idle_;
+  const sley::chan<void> timed_;
+};
+
+}  // namespace
+
+GO_TEST(shutdown, an_idle_connection_answers_a_request_that_came_while_it_had_no_cpu) {
+  sley::http::server server(sley_test::hello);
+  std::string written;
+  auto peer = std::make_unique<late_peer>(written);
+  const sley::chan<void> idle = peer->idle();
+  sley::wait_group group;
+  group.go([&] { server.serve(std::move(peer)); });
+  idle.receive();
+  EXPECT_TRUE(server.shutdown(in(10s)));
+  group.wait();
+  const std::size_t second = written.find("HTTP/1.1 200", 1);
+  ASSERT_NE(second, std::string::npos) << written;
+  EXPECT_TRUE(has(written.substr(second), "Connection: close\r\n")) << written;
 }
 
 GO_TEST(shutdown, an_idle_connection_answers_a_request_that_has_come) {

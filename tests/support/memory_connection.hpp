@@ -18,7 +18,7 @@
 namespace sley_test {
 
 // Gives out its text in pieces, then the end; keeps the written bytes, if it has a place for them.
-class memory_connection final : public sley::http::connection {
+class memory_connection : public sley::http::connection {
  public:
   memory_connection(std::string_view text, std::size_t piece, std::string* written = nullptr)
       : text_(text), piece_(piece), written_(written) {}
