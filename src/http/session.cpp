@@ -149,7 +149,7 @@ void session::arm_last_wait() {
   connection_.set_read_deadline(sley::detail::time_in(options_.last_request_timeout / 2));
 }
 
-// After the first half, if that was one.
+// A wait for a request has timed out. True: it was the last wait's, which goes on.
 bool session::begin_second_half() {
   const std::lock_guard guard(lock_);
   if (is_finishing_) arm_last_wait();
