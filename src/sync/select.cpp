@@ -66,11 +66,7 @@ class selection {
   // True if no case is ready; then no lock is needed.
   bool would_block() const noexcept {
     for (std::size_t i = 0; i < count_; ++i) {
-      const select_case& c = cases_[lock_order_[i]];
-      if (c.kind == case_kind::send ? !would_block_send(c.channel)
-                                    : !would_block_receive(c.channel)) {
-        return false;
-      }
+      if (!detail::would_block(cases_[lock_order_[i]])) return false;
     }
     return true;
   }
@@ -288,6 +284,12 @@ class selection {
 }  // namespace
 
 }  // namespace sync
+
+bool detail::would_block(const select_case& c) noexcept {
+  if (c.channel == nullptr) return true;
+  return c.kind == case_kind::send ? sync::would_block_send(c.channel)
+                                   : sync::would_block_receive(c.channel);
+}
 
 std::size_t detail::select(select_case* cases, std::size_t count, std::int64_t deadline_ns,
                            void* scratch) {

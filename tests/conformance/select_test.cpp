@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <stdexcept>
 #include <vector>
 
 using sley::chan;
@@ -299,6 +300,31 @@ GO_TEST(select, blocks_only_if_no_case_can_go_on) {
   EXPECT_EQ(sley::select(sley::on_timeout(1ms), on_receive(empty), on_send(nil, 1)), 0u);
   EXPECT_THROW(sley::select(on_send(closed, 7)), sley::channel_closed);
   EXPECT_THROW(sley::select(on_send(closed, 7), otherwise()), sley::channel_closed);
+}
+
+GO_TEST(select, the_default_case_may_stand_anywhere) {
+  const chan<int> empty;
+  chan<int> full(1);
+  full.send(1);
+  int defaults = 0;
+  const auto count = [&] { ++defaults; };
+  const auto refuse = [](std::optional<int>) { FAIL() << "received from an empty channel"; };
+  const auto no_send = [] { FAIL() << "sent to a full channel"; };
+  EXPECT_EQ(sley::select(otherwise(count), on_receive(empty, refuse)), 0u);
+  EXPECT_EQ(sley::select(on_receive(empty, refuse), otherwise(count), on_send(full, 2, no_send)),
+            1u);
+  EXPECT_EQ(sley::select(otherwise(count)), 0u);
+  EXPECT_EQ(sley::select(sley::on_timeout(0ns), otherwise(count), on_receive(empty, refuse)), 1u);
+  EXPECT_EQ(defaults, 4);
+  EXPECT_EQ(sley::select(otherwise(count), on_receive(full)), 1u);
+  EXPECT_EQ(sley::select(otherwise(count), on_receive(empty), on_send(full, 3)), 2u);
+  EXPECT_EQ(defaults, 4);
+}
+
+GO_TEST(select, an_exception_of_the_default_case_comes_out) {
+  const chan<int> empty;
+  EXPECT_THROW(sley::select(on_receive(empty), otherwise([] { throw std::runtime_error("none"); })),
+               std::runtime_error);
 }
 
 // B4, TestSelectFairness: two of four channels are always ready.

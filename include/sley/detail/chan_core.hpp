@@ -102,6 +102,9 @@ struct select_case {
 inline constexpr std::size_t select_timed_out = static_cast<std::size_t>(-1);
 inline constexpr std::size_t select_would_block = static_cast<std::size_t>(-2);
 
+// Would a select of this case alone wait? Without a lock, of one moment; never parks.
+SLEY_API bool would_block(const select_case& c) noexcept;
+
 // Chooses among the cases as Go's selectgo does, and returns the index of the one chosen, or
 // select_timed_out. With deadline_ns == 0 it never parks and may return select_would_block.
 // `scratch` is room for select_scratch_bytes(count), aligned for pointers.

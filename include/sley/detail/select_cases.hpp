@@ -268,9 +268,41 @@ class select_call {
   alignas(std::max_align_t) std::byte scratch_[select_scratch_bytes(Count)];
 };
 
+// One case is the default, and the others are on channels. Then a look at each channel tells if the
+// default is chosen, and nothing has to be lined up for the erased call.
+template <class... Cases>
+inline constexpr bool is_look_enough =
+    (is_default_case<Cases> || ...) && !(alarm_case<Cases> || ...) &&
+    ((Cases::is_channel_case || is_default_case<Cases>) && ...);
+
+template <class... Cases>
+constexpr std::size_t default_index() noexcept {
+  std::size_t index = 0;
+  (void)((is_default_case<Cases> || (++index, false)) || ...);
+  return index;
+}
+
+// The default case stands back.
+template <class Case>
+bool would_wait(Case& c) noexcept {
+  if constexpr (Case::is_channel_case) return would_block(c.erased());
+  return true;
+}
+
+// Returns the index of the case that was chosen.
+template <class... Cases>
+std::size_t run_chosen(std::size_t chosen, bool received, Cases&... cases) {
+  std::size_t index = 0;
+  (void)((index++ == chosen ? (cases.run(received), true) : false) || ...);
+  return chosen;
+}
+
 // A select of at least one case. Returns the index of the case that was chosen.
 template <class... Cases>
 std::size_t choose_and_run(Cases&... cases) {
+  if constexpr (is_look_enough<Cases...>) {
+    if ((would_wait(cases) && ...)) return run_chosen(default_index<Cases...>(), false, cases...);
+  }
   select_call<sizeof...(Cases)> call;
   std::size_t next = 0;
   std::pair<std::size_t, bool> choice;
@@ -285,10 +317,7 @@ std::size_t choose_and_run(Cases&... cases) {
     (call.add(next++, cases), ...);
     choice = call.choose(call.deadline_ns());
   }
-  const auto [chosen, received] = choice;
-  std::size_t index = 0;
-  (void)((index++ == chosen ? (cases.run(received), true) : false) || ...);
-  return chosen;
+  return run_chosen(choice.first, choice.second, cases...);
 }
 
 }  // namespace sley::detail
