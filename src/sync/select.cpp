@@ -63,14 +63,6 @@ class selection {
     }
   }
 
-  // True if no case is ready; then no lock is needed.
-  bool would_block() const noexcept {
-    for (std::size_t i = 0; i < count_; ++i) {
-      if (!detail::would_block(cases_[lock_order_[i]])) return false;
-    }
-    return true;
-  }
-
   void order(base::random& random) noexcept {
     const platform::unseen unseen;
     for (std::size_t i = 0; i < count_; ++i) {  // inside-out shuffle
@@ -293,8 +285,10 @@ bool detail::would_block(const select_case& c) noexcept {
 
 std::size_t detail::select(select_case* cases, std::size_t count, std::int64_t deadline_ns,
                            void* scratch) {
+  if (deadline_ns == 0 && std::all_of(cases, cases + count, &would_block)) {
+    return select_would_block;  // no lock was needed
+  }
   sync::selection all(cases, count, scratch);
-  if (deadline_ns == 0 && all.would_block()) return select_would_block;
   rt::machine* m = rt::enter();
   all.order(m->random);
   const sync::outcome o = deadline_ns == 0             ? all.try_now()
