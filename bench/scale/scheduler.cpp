@@ -26,6 +26,7 @@ constexpr std::uint32_t fairness_tick = 61;
 constexpr int most_walks = 4;
 constexpr double next_slot_grace_ns = 20'000;
 constexpr std::size_t most_poll_sets = 16;
+constexpr std::size_t most_at_once = 128;
 constexpr std::size_t dead_cache = 64;
 constexpr std::uint32_t id_batch = 16;
 
@@ -61,6 +62,11 @@ void scheduler::touch(goroutine* g) {
   access(&g->stack, kind::store);
 }
 
+bool is_loner(const goroutine* g) noexcept {
+  access(&g->record, kind::load);
+  return false;
+}
+
 // ---- a machine ----
 
 void scheduler::machine(int cpu) {
@@ -79,7 +85,9 @@ void scheduler::run_turn(goroutine* g) {
   switch (g->turn(*this, *g)) {
     case turn_end::yields:
       if (is_alone()) return run_turn(g);
-      if (stays_on_yield()) {
+      if (procs() == 1) {
+        queue_.push_back_held(g);
+      } else if (stays_on_yield()) {
         run_after_those_here(g);
       } else {
         queue_.push_back(g);
@@ -102,7 +110,7 @@ goroutine* scheduler::find_runnable() {
     }
     if (goroutine* g = p.next.take()) return g;
     if (p.tick % fairness_tick == 0 && !queue_.is_empty()) {
-      if (goroutine* g = queue_.pop()) return g;
+      if (goroutine* g = queue_.pop(procs())) return g;
     }
     if (goroutine* g = p.queue.pop()) return g;
     if (goroutine* g = take_global()) return g;
@@ -119,31 +127,34 @@ bool scheduler::is_alone() {
 }
 
 bool scheduler::stays_on_yield() {
-  if (processors_.size() == 1 || here().tick % fairness_tick == 0) return false;
+  if (here().tick % fairness_tick == 0) return false;
   return queue_.size() < processors_.size() || admit_share();
 }
 
 bool scheduler::admit_share() {
-  processor& p = here();
-  if (p.queue.size() + queue_.size() / processors_.size() + 1 > 128) return false;
-  list share = take_share();
-  p.queue.push_all([&share] { return share.pop_front(); });
+  const processor& p = here();
+  const std::size_t share = queue_.size() / processors_.size() + 1;
+  if (p.queue.size() + share > most_at_once) return false;
+  goroutine* batch[most_at_once];
+  const std::size_t n = queue_.take_share(procs(), batch);
+  queue_batch({batch, n});
   return true;
 }
 
-scheduler::list scheduler::take_share() {
-  return queue_.take_share(static_cast<std::uint32_t>(processors_.size()), 128, [](goroutine* g) {
-    access(&g->record, kind::load);  // its link
-    return false;
-  });
+std::uint32_t scheduler::procs() const { return static_cast<std::uint32_t>(processors_.size()); }
+
+void scheduler::queue_batch(std::span<goroutine* const> batch) {
+  auto next = batch.begin();
+  here().queue.push_all([&] { return next == batch.end() ? nullptr : *next++; });
 }
 
 goroutine* scheduler::take_global() {
   if (queue_.is_empty()) return nullptr;
-  list share = take_share();
-  goroutine* first = share.pop_front();
-  here().queue.push_all([&share] { return share.pop_front(); });
-  return first;
+  goroutine* batch[most_at_once];
+  const std::size_t n = queue_.take_share(procs(), batch);
+  if (n == 0) return nullptr;
+  queue_batch({batch + 1, n - 1});
+  return batch[0];
 }
 
 // The goroutines that are due become runnable; returns the first.

@@ -20,6 +20,7 @@
 #include <functional>
 #include <queue>
 #include <random>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -44,6 +45,9 @@ struct goroutine {
   alignas(64) char record = 0;  // stand for the lines that a switch touches
   alignas(64) char stack = 0;
 };
+
+// None is. The queue asks before it takes a goroutine, so its link is loaded here.
+bool is_loner(const goroutine* g) noexcept;
 
 class scheduler {
  public:
@@ -87,7 +91,8 @@ class scheduler {
   bool is_alone();
   bool stays_on_yield();
   bool admit_share();
-  list take_share();
+  std::uint32_t procs() const;
+  void queue_batch(std::span<goroutine* const> batch);
   goroutine* take_global();
   goroutine* poll_now();
   goroutine* take_due(due_set& set, double cost_each);
@@ -115,7 +120,7 @@ class scheduler {
   std::mt19937 random_{1};
 
   alignas(64) sley::parts::wake_gate gate_;
-  alignas(64) sley::parts::global_queue<goroutine, &goroutine::next> queue_;
+  alignas(64) sley::parts::global_queue<goroutine, &goroutine::next, &is_loner> queue_;
   alignas(64) sley::detail::lock lock_;  // sched.lock: idle processors and shared records
   std::vector<int> idle_;
   list dead_;

@@ -39,6 +39,14 @@ class intrusive_queue {
     other = intrusive_queue();
   }
 
+  // The number of elements that `wanted` accepts.
+  template <class Predicate>
+  std::size_t count(Predicate wanted) const noexcept {
+    std::size_t n = 0;
+    for (T* element = first_; element != nullptr; element = element->*Next) n += wanted(element);
+    return n;
+  }
+
   // Removes every element that `wanted` accepts. Both the removed and the kept elements stay in
   // order.
   template <class Predicate>

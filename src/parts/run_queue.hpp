@@ -3,6 +3,7 @@
 //
 //   operation                 allowed callers
 //   push, pop, take_half      the owner
+//   pop_unshared              the owner, as long as there is no thief
 //   steal_half_from(victim)   the owner of the thief's queue, which is empty
 //   size                      any thread; the figure may be outdated at once
 //
@@ -63,6 +64,16 @@ class run_queue {
       if (head_.cas_acq_rel(head, head + 1, "RQ-2")) return element;
     }
     return nullptr;
+  }
+
+  // As pop, as long as no thread steals from the queue. Before one does, something else, such as
+  // stopping the world, has ordered this before it.
+  T* pop_unshared() noexcept {
+    const std::uint32_t head = head_.load_relaxed();  // own index: no thief moves it
+    if (head == tail_.load_relaxed()) return nullptr;
+    T* element = slot(head).load_relaxed();
+    head_.store_relaxed(head + 1);
+    return element;
   }
 
   // Takes the older half of a full ring, to make room. Returns the number of elements; 0 if a thief

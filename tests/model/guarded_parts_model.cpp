@@ -12,10 +12,13 @@ namespace {
 
 struct element {
   element* next = nullptr;
+  bool is_loner = false;
   detail::plain<int> value;
 };
 
-using queue = parts::global_queue<element, &element::next>;
+bool is_loner(const element* e) noexcept { return e->is_loner; }
+
+using queue = parts::global_queue<element, &element::next, &is_loner>;
 
 // One thread brings two elements at once, and another thread brings one. A third takes a share and
 // then the rest.
@@ -43,15 +46,74 @@ struct a_queued_element_is_taken_once : model::locking_suite<a_queued_element_is
       elements[2].value.set(1);
       all.push_back(&elements[2]);
     } else {
-      queue::list share = all.take_share(2, 2, [](element*) { return false; });
-      while (element* e = share.pop_front()) take(e);
-      if (element* e = all.pop()) take(e);
+      element* share[2];
+      const std::size_t n = all.take_share(2, share);
+      for (element* e : std::span(share).first(n)) take(e);
+      if (element* e = all.pop(2)) take(e);
     }
   }
 
   void after() {
-    while (element* e = all.pop()) take(e);
+    while (element* e = all.pop(2)) take(e);
     RL_ASSERT(taken == 3 && all.is_empty());
+    for (element& e : elements) RL_ASSERT(e.value.get() == 2);
+  }
+};
+
+// The holder of the only processor queues two elements and takes what there is, while another
+// thread brings an element and a loner, and a third looks for a loner.
+struct a_holder_takes_all_in_order : model::locking_suite<a_holder_takes_all_in_order, 3> {
+  static constexpr const char* name = "a_holder_takes_all_in_order";
+
+  queue all;
+  element elements[4];
+  int taken = 0;
+  int last[2] = {-1, -1};  // the last taken of the elements of thread 0, and of thread 1
+
+  void bring(int i) {
+    elements[i].value.set(1);
+    elements[i].is_loner = i == 3;
+  }
+
+  void take(element* e) {
+    e->value.set(e->value.get() + 1);
+    ++taken;
+  }
+
+  void take_in_order(element* e) {
+    const int i = static_cast<int>(e - elements);
+    RL_ASSERT(last[i / 2] < i);
+    last[i / 2] = i;
+    take(e);
+  }
+
+  void thread(unsigned index) {
+    if (index == 0) {
+      for (const int i : {0, 1}) {
+        bring(i);
+        all.push_back_held(&elements[i]);
+        if (i == 0) {
+          if (element* e = all.pop(1)) take_in_order(e);
+        }
+      }
+      element* share[3];
+      const std::size_t n = all.take_share(1, share);
+      for (element* e : std::span(share).first(n)) take_in_order(e);
+    } else if (index == 1) {
+      for (const int i : {2, 3}) {
+        bring(i);
+        all.push_back(&elements[i]);
+      }
+    } else if (element* e = all.pop_first_loner()) {
+      RL_ASSERT(e == &elements[3]);
+      take(e);
+    }
+  }
+
+  void after() {
+    all.share();
+    while (element* e = all.pop(2)) take_in_order(e);
+    RL_ASSERT(taken == 4 && all.is_empty());
     for (element& e : elements) RL_ASSERT(e.value.get() == 2);
   }
 };
@@ -175,10 +237,12 @@ struct a_stack_has_one_owner : model::locking_suite<a_stack_has_one_owner, 3> {
 int main(int argc, char** argv) {
   return model::model("guarded_parts",
                       {model::scenario_of<a_queued_element_is_taken_once>(),
+                       model::scenario_of<a_holder_takes_all_in_order>(),
                        model::scenario_of<an_empty_queue_has_nothing>(),
                        model::scenario_of<memory_is_given_out_once>(),
                        model::scenario_of<a_stack_has_one_owner>()},
                       {{"LK-1", a_queued_element_is_taken_once::name},
+                       {"LK-1", a_holder_takes_all_in_order::name},
                        {"WG-1", an_empty_queue_has_nothing::name}})
       .run(argc, argv);
 }

@@ -28,7 +28,7 @@ bool is_thread_coming() noexcept {
 // makes threads may block on a lock of libc whose holder needs a processor. True if more machines
 // may be woken.
 bool manage_without_machine(processor* p) noexcept {
-  if (goroutine* g = sched.queue.pop_first(waits_on_its_thread)) {
+  if (goroutine* g = sched.queue.pop_first_loner()) {
     g->bound_to->next_p = p;
     g->bound_to->note.wake();
     return sched.gate.found_work();  // WG-2

@@ -34,6 +34,12 @@ void push_last(goroutine* g, void*) noexcept {
   run_last(g);
 }
 
+// The same where there is one processor. No other machine can be woken for it.
+void push_last_held(goroutine* g, void*) noexcept {
+  g->status.transition(parts::status::waiting, parts::status::runnable);
+  sched.queue.push_back_held(g);
+}
+
 // The same, where the goroutine stays with its processor.
 void push_last_here(goroutine* g, void*) noexcept {
   g->status.transition(parts::status::waiting, parts::status::runnable);
@@ -41,16 +47,22 @@ void push_last_here(goroutine* g, void*) noexcept {
   wake_if_needed();
 }
 
-// May a yield leave the global queue out? Not at one processor, where the order of turns is Go's:
-// after the goroutines that the others start, too. Nor while more than a few goroutines wait in the
-// global queue, because they came first, unless turns are short and the processor's own queue has
-// room for its share of them. One turn of a processor in fairness_tick passes through the global
-// queue nevertheless, so all goroutines that yield get an equal share of the CPUs.
-bool stays_on_yield(processor* p) noexcept {
-  const std::uint32_t procs = sched.procs.read();
-  if (procs == 1 || p->tick.load_relaxed() % fairness_tick == 0) return false;
+// May a yield leave the global queue out, where there are several processors? Not while more than a
+// few goroutines wait in the global queue, because they came first, unless turns are short and the
+// processor's own queue has room for its share of them. One turn of a processor in fairness_tick
+// passes through the global queue nevertheless, so all goroutines that yield get an equal share of
+// the CPUs.
+bool stays_on_yield(processor* p, std::uint32_t procs) noexcept {
+  if (p->tick.load_relaxed() % fairness_tick == 0) return false;
   const std::size_t waiting = sched.queue.size();
   return waiting < procs || (waiting < most_admitted * procs && admit_share(p));
+}
+
+// At one processor the order of turns is Go's: after the goroutines that the others start, too.
+after_switch_action way_to_queue(processor* p) noexcept {
+  const std::uint32_t procs = sched.procs.read();
+  if (procs == 1) return &push_last_held;
+  return stays_on_yield(p, procs) ? &push_last_here : &push_last;
 }
 
 // Switches away from g, which is no longer running; returns when it is resumed.
@@ -135,7 +147,7 @@ void park_and_release(wait reason, const void* object, detail::lock& held) noexc
     if (m->p->trace != nullptr) trace_yield_alone(m->p, g);
     return;
   }
-  m->after = {stays_on_yield(m->p) ? &push_last_here : &push_last, g, nullptr};
+  m->after = {way_to_queue(m->p), g, nullptr};
   if (next.g == nullptr) count_leave(m->p, g, departure::yields);
   switch_away(m, g, next.g);
 }

@@ -101,8 +101,8 @@ void give_turn(machine* m, goroutine* g) noexcept {
 }
 
 void release_interrupted() noexcept {
-  goroutine_list interrupted = sched.queue.extract(
-      [](const goroutine* g) { return waits_on_its_thread(g) && g->bound_to->is_interrupted; });
+  goroutine_list interrupted =
+      sched.queue.extract_loners([](const goroutine* g) { return g->bound_to->is_interrupted; });
   while (goroutine* g = interrupted.pop_front()) {
     g->bound_to->next_p = nullptr;
     g->bound_to->border.raise(parts::border::lost);

@@ -17,6 +17,8 @@
 #include "runtime/state/sched_state.hpp"
 
 #include <algorithm>
+#include <cstddef>
+#include <span>
 #include <utility>
 
 namespace sley::rt {
@@ -25,25 +27,25 @@ namespace {
 
 // Where goroutines that yield had longer turns, each passes through the global queue.
 constexpr std::uint64_t short_turn_ns = 10'000;
+// At most this many goroutines are taken from the global queue at once.
+constexpr std::size_t most_at_once = queue_capacity / 2;
 
-// Takes a batch from the global queue, which is not empty: take(procs) does that.
-template <class Take>
-goroutine_list take_batch(Take take) noexcept {
-  const bool are_many = sched.queue.size() >= many_waiting;
-  goroutine_list batch = take(sched.procs.read());
-  if (are_many) prefetch(batch);
-  return batch;
+// Goroutines from the global queue go into the local queue, which has room for them.
+void queue_batch(processor* p, std::span<goroutine* const> batch, bool are_cold) noexcept {
+  if (are_cold) prefetch(batch);
+  auto next = batch.begin();
+  p->queue.push_all([&] { return next == batch.end() ? nullptr : *next++; });
 }
 
 // Returns the first goroutine of a batch and puts the others into the local queue, which is empty.
 goroutine* take_global(processor* p) noexcept {
   if (sched.queue.is_empty()) return nullptr;
-  goroutine_list share = take_batch([](std::uint32_t procs) {
-    return sched.queue.take_share(procs, queue_capacity / 2, waits_on_its_thread);
-  });
-  goroutine* first = share.pop_front();
-  p->queue.push_all([&share] { return share.pop_front(); });
-  return first;
+  const bool are_cold = sched.queue.size() >= many_waiting;
+  goroutine* batch[most_at_once];
+  const std::size_t n = sched.queue.take_share(sched.procs.read(), batch);
+  if (n == 0) return nullptr;
+  queue_batch(p, {batch + 1, n - 1}, are_cold);
+  return batch[0];
 }
 
 // Moves a share of the global queue, `most` goroutines at most, into the local queue, which has
@@ -52,12 +54,12 @@ goroutine* take_global(processor* p) noexcept {
 // whole slice ahead of all local goroutines. The goroutines behind it are admitted, because it may
 // stay for fairness_tick turns. Returns how many were moved.
 std::size_t admit_global(processor* p, std::size_t most) noexcept {
-  goroutine_list share = take_batch([most](std::uint32_t procs) {
-    return sched.queue.take_share_without(procs, most, queue_capacity, waits_on_its_thread);
-  });
-  const std::size_t admitted = share.size();
-  p->queue.push_all([&share] { return share.pop_front(); });
-  return admitted;
+  const bool are_cold = sched.queue.size() >= many_waiting;
+  goroutine* batch[most_at_once];
+  const std::size_t n = sched.queue.take_share_without_loners(
+      sched.procs.read(), std::span(batch).first(most), queue_capacity);
+  queue_batch(p, {batch, n}, are_cold);
+  return n;
 }
 
 // Since it was last asked of this processor, on average.
@@ -135,9 +137,9 @@ pick find_runnable(machine* m) noexcept {
       see_to_timers(p);
       if (goroutine* g = take_next(p)) return {g, true};
       if (wants_global_first(p)) {
-        if (goroutine* g = sched.queue.pop()) return {g, false};
+        if (goroutine* g = sched.queue.pop(sched.procs.read())) return {g, false};
       }
-      if (goroutine* g = p->queue.pop()) return {g, false};
+      if (goroutine* g = pop_own(p)) return {g, false};
       if (goroutine* g = take_global(p)) return {g, false};
       if (goroutine* g = poll_now(m)) return {g, false};
       if (goroutine* g = search(m, ran_timers)) return {g, false};

@@ -70,6 +70,12 @@ inline bool wants_global_first(const processor* p) noexcept {
   return p->tick.load_relaxed() % fairness_tick == 0 && !sched.queue.is_empty();
 }
 
+// From the processor's own queue. Where there is one processor, there is no thief, and none comes
+// before the world has been stopped.
+[[gnu::always_inline]] inline goroutine* pop_own(processor* p) noexcept {
+  return sched.procs.read_relaxed() == 1 ? p->queue.pop_unshared() : p->queue.pop();
+}
+
 // A goroutine that has not begun gets `warm`, if it is given and of the right size, instead of a
 // stack from the pool. `how`: in what way the goroutine that runs leaves.
 [[gnu::always_inline]] inline local_pick next_local(machine* m, departure how,
@@ -79,7 +85,7 @@ inline bool wants_global_first(const processor* p) noexcept {
   goroutine* g = take_next(p);
   if (g == nullptr) {
     if (wants_global_first(p)) return {nullptr, false};
-    g = p->queue.pop();
+    g = pop_own(p);
     if (g == nullptr) return {nullptr, true};
     begin_slice(p);
   }

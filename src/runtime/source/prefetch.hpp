@@ -44,16 +44,10 @@ inline void prefetch_stacks(std::span<goroutine* const> all) noexcept {
   }
 }
 
-// Prefetches the first goroutines of a list.
-inline void prefetch(const goroutine_list& list) noexcept {
-  constexpr std::size_t most = 128;
-  goroutine* all[most];
-  std::size_t count = 0;
-  for (goroutine* g = list.front(); g != nullptr && count < most; g = g->next) {
-    prefetch_record(g);
-    all[count++] = g;
-  }
-  prefetch_stacks({all, count});
+// Prefetches the records and stacks of goroutines.
+inline void prefetch(std::span<goroutine* const> all) noexcept {
+  for (const goroutine* g : all) prefetch_record(g);
+  prefetch_stacks(all);
 }
 
 }  // namespace sley::rt

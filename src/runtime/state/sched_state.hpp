@@ -97,7 +97,7 @@ struct sched_state {
   static constexpr std::size_t line = 64;
 
   alignas(line) parts::wake_gate gate;
-  alignas(line) parts::global_queue<goroutine, &goroutine::next> queue;
+  alignas(line) parts::global_queue<goroutine, &goroutine::next, &waits_on_its_thread> queue;
   alignas(line) parts::stack_pool stacks;
 
   alignas(line) base::visit_order order;  // [stw] how thieves walk over the processors

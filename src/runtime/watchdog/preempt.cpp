@@ -33,7 +33,7 @@ using parts::border;
 
 // Takes the goroutine out of the global queue again. False if another machine has taken it.
 bool withdraw(goroutine* g) noexcept {
-  return !sched.queue.extract([g](const goroutine* other) { return other == g; }).is_empty();
+  return !sched.queue.extract_loners([g](const goroutine* other) { return other == g; }).is_empty();
 }
 
 // The goroutine goes on after all.
@@ -70,7 +70,7 @@ void wait_in_handler(machine* m) noexcept {
 // The machine of the first goroutine in the global queue, if that goroutine waits on its own
 // thread; else null. The goroutine is taken out of the queue.
 machine* first_in_line() noexcept {
-  goroutine* g = sched.queue.pop_if(waits_on_its_thread);
+  goroutine* g = sched.queue.pop_if_loner(sched.procs.read());
   return g == nullptr ? nullptr : g->bound_to;
 }
 
@@ -199,9 +199,8 @@ namespace {
 // As find_successor, but takes nothing out of any list.
 machine* likely_successor(const processor* p) noexcept {
   if (!has_local_work(p)) {
-    machine* owner = sched.queue.look_at_first([](const goroutine* g) {
-      return g != nullptr && waits_on_its_thread(g) ? g->bound_to : nullptr;
-    });
+    machine* owner = sched.queue.look_at_first_loner(
+        [](const goroutine* g) { return g == nullptr ? nullptr : g->bound_to; });
     if (owner != nullptr) return owner;
   }
   detail::lock_guard guard(sched.lock);

@@ -150,7 +150,7 @@ bool has_run_since_flag(const machine* m, const last_look& s) noexcept {
 // slice, the first queued goroutine that waits on its own thread moves to the front.
 void see_to_successor(std::int64_t late_ns) noexcept {
   request_threads();
-  if (late_ns >= debug_options().slice_ns) sched.queue.bring_forward(waits_on_its_thread);
+  if (late_ns >= debug_options().slice_ns) sched.queue.bring_loner_forward();
 }
 
 // Ends the time slice: raises the flag first, sends the signal later. Returns when to look again.

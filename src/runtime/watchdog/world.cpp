@@ -140,6 +140,7 @@ void remove_processor(std::uint32_t id) noexcept {
 
 void set_procs(std::uint32_t procs) noexcept {
   const std::uint32_t before = sched.procs.read();
+  sched.queue.share();
   construct_processors(procs);
   // Backwards, so that the goroutines of the last processor end up behind all others, and the first
   // new processor is the first of the idle ones.

@@ -111,6 +111,19 @@ TEST(intrusive_queue, the_front_is_the_next_to_be_popped) {
   EXPECT_EQ(q.front(), nullptr);
 }
 
+TEST(intrusive_queue, the_elements_that_are_wanted_are_counted) {
+  std::array<element, 5> e;
+  queue q;
+  const auto is_odd = [](const element* x) { return x->value % 2 == 1; };
+  EXPECT_EQ(q.count(is_odd), 0U);
+  for (std::size_t i = 0; i < e.size(); ++i) {
+    e[i].value = static_cast<int>(i);
+    q.push_back(&e[i]);
+  }
+  EXPECT_EQ(q.count(is_odd), 2U);
+  EXPECT_EQ(q.size(), 5U) << "they are only looked at";
+}
+
 // All subsets of five, so that first, last, all and none are among them.
 TEST(intrusive_queue, extracted_and_remaining_elements_keep_their_order) {
   for (unsigned subset = 0; subset < 32; ++subset) {
