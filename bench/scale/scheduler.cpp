@@ -112,7 +112,7 @@ goroutine* scheduler::find_runnable() {
     if (p.tick % fairness_tick == 0 && !queue_.is_empty()) {
       if (goroutine* g = queue_.pop(procs())) return g;
     }
-    if (goroutine* g = p.queue.pop()) return g;
+    if (goroutine* g = procs() == 1 ? p.queue.pop_unshared() : p.queue.pop()) return g;
     if (goroutine* g = take_global()) return g;
     if (goroutine* g = poll_now()) return g;
     if (goroutine* g = search()) return g;

@@ -132,6 +132,9 @@ TEST(global_queue, a_loner_brought_forward_comes_first_and_the_others_stay_in_or
   std::array<element, 4> e;
   q.bring_loner_forward();
   EXPECT_TRUE(q.is_empty());
+  for (element& x : e) q.push_back(&x);
+  q.bring_loner_forward();
+  for (element& x : e) EXPECT_EQ(q.pop(two), &x) << "there is no loner";
   e[2].is_loner = e[3].is_loner = true;
   for (element& x : e) q.push_back(&x);
   q.bring_loner_forward();
