@@ -67,31 +67,33 @@ bool would_block_receive(const chan_core* c) noexcept {
 
 namespace {
 
-// One operation, waiting if it must. Both directions are alike but for the attempt and the queue.
+[[noreturn, gnu::noinline]] void throw_closed() {
+  throw channel_closed("sley: send on closed channel");
+}
+
+// One operation, waiting if it must. Both directions are alike but for the attempt, the queue, and
+// what a closed channel means.
 struct send_operation {
   // The most frequent case: no receiver waits, the ring has room, and the value moves without a
   // call.
   static bool at_once(chan_core* c, void* value) noexcept {
-    if (c->closed.load_relaxed() || !c->receivers.is_empty() || !c->has_room() || !c->is_word()) {
-      return false;
-    }
-    c->move_word(c->ring + c->tail, value);
-    c->pushed();
-    return true;
+    if (c->closed.load_relaxed() || !c->receivers.is_empty() || !c->has_room()) return false;
+    return c->push_word(value);
   }
   static attempt locked(chan_core* c, void* value) noexcept { return send_locked(c, value); }
   static waiter_queue& queue(chan_core* c) noexcept { return c->senders; }
+  static void result(chan_status s) {
+    if (s != chan_status::ok) throw_closed();
+  }
   static constexpr rt::wait reason = rt::wait::chan_send;
 };
 struct receive_operation {
   static bool at_once(chan_core* c, void* out) noexcept {
-    if (!c->senders.is_empty() || !c->has_values() || !c->is_word()) return false;
-    c->move_word(out, c->ring + c->head);
-    c->popped();
-    return true;
+    return c->senders.is_empty() && c->has_values() && c->pop_word(out);
   }
   static attempt locked(chan_core* c, void* out) noexcept { return receive_locked(c, out); }
   static waiter_queue& queue(chan_core* c) noexcept { return c->receivers; }
+  static bool result(chan_status s) noexcept { return s == chan_status::ok; }
   static constexpr rt::wait reason = rt::wait::chan_receive;
 };
 
@@ -99,13 +101,13 @@ struct receive_operation {
 
 // With the lock held: what at_once did not do.
 template <class Operation>
-[[gnu::noinline]] chan_status wait_for_peer(rt::machine* m, chan_core* c, void* element) noexcept {
+[[gnu::noinline]] auto wait_for_peer(rt::machine* m, chan_core* c, void* element) {
   const attempt a = Operation::locked(c, element);
   if (a.status != chan_status::would_block) {
     c->guard.release();
     if (a.wake != nullptr) rt::ready(a.wake->g);
     rt::leave(m);
-    return a.status;
+    return Operation::result(a.status);
   }
   chan_waiter* chosen;
   chan_waiter self;
@@ -115,43 +117,43 @@ template <class Operation>
   Operation::queue(c).push(&self);
   rt::park_and_release(Operation::reason, c, c->guard);
   rt::leave();
-  return self.success ? chan_status::ok : chan_status::closed;
+  return Operation::result(self.success ? chan_status::ok : chan_status::closed);
 }
 
 // In the runtime; another thread holds the lock.
 template <class Operation>
-[[gnu::noinline]] chan_status wait_for_lock(rt::machine* m, chan_core* c, void* element) noexcept {
+[[gnu::noinline]] auto wait_for_lock(rt::machine* m, chan_core* c, void* element) {
   c->guard.acquire_slow();
   return wait_for_peer<Operation>(m, c, element);
 }
 
 // The machine has reasons to attend to, or the thread has no machine yet.
 template <class Operation>
-[[gnu::noinline]] chan_status wait_from_outside(chan_core* c, void* element) noexcept {
+[[gnu::noinline]] auto wait_from_outside(chan_core* c, void* element) {
   rt::machine* m = rt::enter();
   c->guard.acquire();
   return wait_for_peer<Operation>(m, c, element);
 }
 
 // The operation is done; a thread may sleep on the lock.
-[[gnu::noinline]] chan_status release_and_leave(rt::machine* m, chan_core* c,
-                                                detail::lock::rest r) noexcept {
+template <class Operation>
+[[gnu::noinline]] auto release_and_leave(rt::machine* m, chan_core* c,
+                                         detail::lock::rest r) noexcept {
   c->guard.end_release(r);
   rt::leave(m);
-  return chan_status::ok;
+  return Operation::result(chan_status::ok);
 }
 
-// ok or closed.
 template <class Operation>
-[[gnu::always_inline]] inline chan_status wait_for(chan_core* c, void* element) noexcept {
+[[gnu::always_inline]] inline auto wait_for(chan_core* c, void* element) {
   rt::machine* m = rt::try_enter();
   if (m == nullptr) return wait_from_outside<Operation>(c, element);
   if (!c->guard.try_acquire()) return wait_for_lock<Operation>(m, c, element);
   if (!Operation::at_once(c, element)) return wait_for_peer<Operation>(m, c, element);
   const detail::lock::rest r = c->guard.begin_release();
-  if (r != detail::lock::rest::nothing) return release_and_leave(m, c, r);
+  if (r != detail::lock::rest::nothing) return release_and_leave<Operation>(m, c, r);
   rt::leave(m);
-  return chan_status::ok;
+  return Operation::result(chan_status::ok);
 }
 
 // ok, closed or would_block.
@@ -181,8 +183,6 @@ chan_status select_one(chan_core* c, void* element, detail::case_kind kind,
   if (chosen == detail::select_timed_out) return chan_status::timeout;
   return one.received || kind == detail::case_kind::send ? chan_status::ok : chan_status::closed;
 }
-
-[[noreturn]] void throw_closed() { throw channel_closed("sley: send on closed channel"); }
 
 // CH-3: takes all waiters of each queue in order. The caller makes them ready once the lock is
 // released.
@@ -232,7 +232,9 @@ chan_ref::chan_ref(const element_type& type, std::size_t capacity) {
                     ? ::operator new(bytes, std::align_val_t{type.align})
                     : ::operator new(bytes);
   core_ = ::new (place) chan_core;
-  core_->is_plain = type.move_construct == nullptr;
+  if (type.move_construct == nullptr && (type.size == 8 || type.size == 4)) {
+    core_->word_bytes = static_cast<std::uint8_t>(type.size);
+  }
   core_->element_bytes = static_cast<std::uint32_t>(type.size);
   core_->capacity = capacity;
   core_->ring_bytes = capacity * type.size;
@@ -262,12 +264,12 @@ void chan_ref::destroy(chan_core* c) noexcept {
 
 void chan_ref::send(void* value) const {
   if (core_ == nullptr) sync::wait_for_ever(rt::wait::chan_send_nil);
-  if (sync::wait_for<sync::send_operation>(core_, value) != chan_status::ok) sync::throw_closed();
+  return sync::wait_for<sync::send_operation>(core_, value);
 }
 
 bool chan_ref::receive(void* out) const {
   if (core_ == nullptr) sync::wait_for_ever(rt::wait::chan_receive_nil);
-  return sync::wait_for<sync::receive_operation>(core_, out) == chan_status::ok;
+  return sync::wait_for<sync::receive_operation>(core_, out);
 }
 
 chan_status chan_ref::try_send(void* value) const {

@@ -36,8 +36,8 @@ struct chan_core {
   //       in the looks.
   atomic<bool> closed;              // [lock: guard] [atomic CH-4]
   bool is_timer = false;            // [const] looks unbuffered, though it has room for one value
-  bool is_plain = true;             // [const] values are bytes
   bool is_of_context = false;       // [const] once it is handed out: see `context`
+  std::uint8_t word_bytes = 0;      // [const] 8 or 4: plain values, moved by a register. 0: others
   std::uint32_t element_bytes = 0;  // [const]
   atomic<std::size_t> count;        // [lock: guard] [atomic CH-4] values in the ring
   std::size_t capacity = 0;         // [const]
@@ -53,31 +53,25 @@ struct chan_core {
   };
   const element_type* type = nullptr;  // [const]
 
-  // Values that need no call to be moved.
-  bool is_word() const noexcept { return is_plain && (element_bytes == 8 || element_bytes == 4); }
   // Moves a value to uninitialised memory; the original is still to be destroyed.
   void move(void* to, void* from) const noexcept {
-    if (is_word()) {
-      move_word(to, from);
-    } else if (is_plain) {
-      if (element_bytes != 0) std::memcpy(to, from, element_bytes);
-    } else {
-      type->move_construct(to, from);
-    }
-  }
-  void move_word(void* to, const void* from) const noexcept {
-    if (element_bytes == 8) {
+    if (word_bytes == 8) {
       std::memcpy(to, from, 8);
-    } else {
+    } else if (word_bytes == 4) {
       std::memcpy(to, from, 4);
+    } else if (type->move_construct != nullptr) {
+      type->move_construct(to, from);
+    } else if (element_bytes != 0) {
+      std::memcpy(to, from, element_bytes);
     }
   }
   void destroy(void* value) const noexcept {
-    if (type->destroy != nullptr) type->destroy(value);
+    if (word_bytes == 0 && type->destroy != nullptr) type->destroy(value);
   }
 
-  std::size_t next(std::size_t place) const noexcept {
-    place += element_bytes;
+  std::size_t next(std::size_t place) const noexcept { return next(place, element_bytes); }
+  std::size_t next(std::size_t place, std::size_t bytes) const noexcept {
+    place += bytes;
     return place == ring_bytes ? 0 : place;
   }
 
@@ -86,20 +80,41 @@ struct chan_core {
   bool has_values() const noexcept { return count.load_acquire("CH-4") != 0; }
   void push_value(void* value) noexcept {
     move(ring + tail, value);
-    pushed();
-  }
-  void pushed() noexcept {
-    tail = next(tail);
-    count.store_relaxed(count.load_relaxed() + 1);
+    pushed(element_bytes);
   }
   void pop_value(void* out) noexcept {
     char* from = ring + head;
     move(out, from);
-    if (__builtin_expect(!is_plain, 0)) destroy(from);
-    popped();
+    destroy(from);
+    popped(element_bytes);
   }
-  void popped() noexcept {
-    head = next(head);
+  // The same without a call, for words alone. False: values are no words, and nothing has happened.
+  bool push_word(const void* value) noexcept {
+    return word_bytes == 8 ? push_bytes<8>(value) : word_bytes == 4 ? push_bytes<4>(value) : false;
+  }
+  bool pop_word(void* out) noexcept {
+    return word_bytes == 8 ? pop_bytes<8>(out) : word_bytes == 4 ? pop_bytes<4>(out) : false;
+  }
+
+ private:
+  template <std::size_t Bytes>
+  bool push_bytes(const void* value) noexcept {
+    std::memcpy(ring + tail, value, Bytes);
+    pushed(Bytes);
+    return true;
+  }
+  template <std::size_t Bytes>
+  bool pop_bytes(void* out) noexcept {
+    std::memcpy(out, ring + head, Bytes);
+    popped(Bytes);
+    return true;
+  }
+  void pushed(std::size_t bytes) noexcept {
+    tail = next(tail, bytes);
+    count.store_relaxed(count.load_relaxed() + 1);
+  }
+  void popped(std::size_t bytes) noexcept {
+    head = next(head, bytes);
     count.store_release(count.load_relaxed() - 1, "CH-4");
   }
 };
