@@ -34,13 +34,16 @@ bool make_slab(goroutine_list& records) noexcept {
 goroutine* take_shared_record() noexcept {
   {
     detail::lock_guard guard(sched.lock);
-    if (!sched.dead.is_empty()) return sched.dead.pop_front();
+    goroutine_list batch = sched.dead.pop();
+    goroutine* g = batch.pop_front();
+    sched.dead.push(std::move(batch));
+    if (g != nullptr) return g;
   }
   goroutine_list made;
   if (!make_slab(made)) return nullptr;
   goroutine* g = made.pop_front();
   detail::lock_guard guard(sched.lock);
-  sched.dead.append(std::move(made));
+  sched.dead.push(std::move(made));
   return g;
 }
 
@@ -51,15 +54,18 @@ void refill(processor* p) noexcept {
   {
     detail::lock_guard guard(sched.lock);
     while (p->dead.size() < dead_cache / 2 && !sched.dead.is_empty()) {
-      p->dead.push_back(sched.dead.pop_front());
+      p->dead.append(sched.dead.pop());
     }
   }
   if (p->dead.is_empty()) make_slab(p->dead);
 }
 
+// The processor keeps the half that it was given last, which is in its caches.
 void spill(processor* p) noexcept {
+  goroutine_list kept;
+  while (kept.size() < dead_cache / 2) kept.push_back(p->dead.pop_front());
   detail::lock_guard guard(sched.lock);
-  while (p->dead.size() > dead_cache / 2) sched.dead.push_front(p->dead.pop_front());
+  sched.dead.push(std::exchange(p->dead, kept));
 }
 
 }  // namespace
@@ -88,8 +94,10 @@ void give_record(machine* m, goroutine* g) noexcept {
     p->dead.push_front(g);
     if (p->dead.size() > dead_cache) spill(p);
   } else {
+    goroutine_list batch;
+    batch.push_back(g);
     detail::lock_guard guard(sched.lock);
-    sched.dead.push_front(g);
+    sched.dead.push(std::move(batch));
   }
 }
 

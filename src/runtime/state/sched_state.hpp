@@ -18,6 +18,7 @@
 #include "runtime/state/machine.hpp"
 #include "runtime/state/poll_set.hpp"
 #include "runtime/state/processor.hpp"
+#include "runtime/state/spare_records.hpp"
 
 #include <unwind.h>
 
@@ -123,7 +124,7 @@ struct sched_state {
   processor* idle_processors = nullptr;              // [lock: lock] last in, first out
   machine* idle_machines = nullptr;                  // [lock: lock] last in, first out
   detail::atomic<std::uint32_t> idle_machine_count;  // changed under lock; read as a figure, TH-1
-  goroutine_list dead;                               // [lock: lock] records that no processor keeps
+  spare_records dead;                                // [lock: lock] records that no processor keeps
   goroutine_list stackless;  // [lock: lock] runnable, but there is no memory for a stack
 
   parts::registry<machine, &machine::next_all> machines;

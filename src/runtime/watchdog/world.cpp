@@ -135,7 +135,7 @@ void remove_processor(std::uint32_t id) noexcept {
   close_timers(p);
   flush_stacks(p);
   detail::lock_guard guard(sched.lock);
-  sched.dead.append(std::move(p->dead));
+  sched.dead.push(std::move(p->dead));
 }
 
 void set_procs(std::uint32_t procs) noexcept {
