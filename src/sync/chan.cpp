@@ -18,9 +18,14 @@ channel_closed::~channel_closed() = default;
 
 namespace sync {
 
+namespace {
+
+// Inlined into the operations of one channel. A select and the timers call them by send_locked and
+// receive_locked.
+
 // CH-2: a receiver waits only if the ring is empty, so it gets the value straight from the sender:
 // its room is on its own stack.
-attempt send_locked(chan_core* c, void* value) noexcept {
+[[gnu::always_inline]] inline attempt attempt_send(chan_core* c, void* value) noexcept {
   if (c->closed.load_relaxed()) return {chan_status::closed};
   if (chan_waiter* w = c->receivers.claim_first()) {
     c->move(w->element, value);
@@ -34,7 +39,7 @@ attempt send_locked(chan_core* c, void* value) noexcept {
 
 // With a full ring and a sender that waits, the receiver takes the oldest value and the sender's
 // goes last, so that none overtakes.
-attempt receive_locked(chan_core* c, void* out) noexcept {
+[[gnu::always_inline]] inline attempt attempt_receive(chan_core* c, void* out) noexcept {
   if (c->has_values()) {
     c->pop_value(out);
     chan_waiter* w = c->senders.claim_first();
@@ -51,6 +56,11 @@ attempt receive_locked(chan_core* c, void* out) noexcept {
   }
   return {c->closed.load_relaxed() ? chan_status::closed : chan_status::would_block};
 }
+
+}  // namespace
+
+attempt send_locked(chan_core* c, void* value) noexcept { return attempt_send(c, value); }
+attempt receive_locked(chan_core* c, void* out) noexcept { return attempt_receive(c, out); }
 
 // A channel that is open, and a moment later full, was open and full at once: open channels only
 // close.
@@ -80,7 +90,7 @@ struct send_operation {
     if (c->closed.load_relaxed() || !c->receivers.is_empty() || !c->has_room()) return false;
     return c->push_word(value);
   }
-  static attempt locked(chan_core* c, void* value) noexcept { return send_locked(c, value); }
+  static attempt locked(chan_core* c, void* value) noexcept { return attempt_send(c, value); }
   static waiter_queue& queue(chan_core* c) noexcept { return c->senders; }
   static void result(chan_status s) {
     if (s != chan_status::ok) throw_closed();
@@ -91,7 +101,7 @@ struct receive_operation {
   static bool at_once(chan_core* c, void* out) noexcept {
     return c->senders.is_empty() && c->has_values() && c->pop_word(out);
   }
-  static attempt locked(chan_core* c, void* out) noexcept { return receive_locked(c, out); }
+  static attempt locked(chan_core* c, void* out) noexcept { return attempt_receive(c, out); }
   static waiter_queue& queue(chan_core* c) noexcept { return c->receivers; }
   static bool result(chan_status s) noexcept { return s == chan_status::ok; }
   static constexpr rt::wait reason = rt::wait::chan_receive;
