@@ -60,25 +60,35 @@ void refill(processor* p) noexcept {
   if (p->dead.is_empty()) make_slab(p->dead);
 }
 
+// Where the processor has none, or the caller has no processor.
+[[gnu::noinline]] goroutine* take_another_record(processor* p) noexcept {
+  if (p == nullptr) return take_shared_record();
+  refill(p);
+  return p->dead.pop_front();
+}
+
 // The processor keeps the half that it was given last, which is in its caches.
-void spill(processor* p) noexcept {
+[[gnu::noinline]] void spill(processor* p) noexcept {
   goroutine_list kept;
   while (kept.size() < dead_cache / 2) kept.push_back(p->dead.pop_front());
   detail::lock_guard guard(sched.lock);
   sched.dead.push(std::exchange(p->dead, kept));
 }
 
+[[gnu::noinline]] void give_shared_record(goroutine* g) noexcept {
+  goroutine_list batch;
+  batch.push_back(g);
+  detail::lock_guard guard(sched.lock);
+  sched.dead.push(std::move(batch));
+}
+
 }  // namespace
 
 goroutine* take_record(machine* m) noexcept {
   const platform::unseen unseen;
-  goroutine* g = nullptr;
-  if (processor* p = m->p; p != nullptr) {
-    if (p->dead.is_empty()) refill(p);
-    g = p->dead.pop_front();
-  } else {
-    g = take_shared_record();
-  }
+  processor* p = m->p;
+  goroutine* g = p == nullptr ? nullptr : p->dead.pop_front();
+  if (g == nullptr) g = take_another_record(p);
   if (g == nullptr) return nullptr;
   forget_former_user(*g);
   g->reader_slot = nullptr;
@@ -90,15 +100,10 @@ goroutine* take_record(machine* m) noexcept {
 
 void give_record(machine* m, goroutine* g) noexcept {
   const platform::unseen unseen;
-  if (processor* p = m->p; p != nullptr) {
-    p->dead.push_front(g);
-    if (p->dead.size() > dead_cache) spill(p);
-  } else {
-    goroutine_list batch;
-    batch.push_back(g);
-    detail::lock_guard guard(sched.lock);
-    sched.dead.push(std::move(batch));
-  }
+  processor* p = m->p;
+  if (p == nullptr) return give_shared_record(g);
+  p->dead.push_front(g);
+  if (p->dead.size() > dead_cache) spill(p);
 }
 
 std::uint64_t next_goroutine_id(machine* m) noexcept {
