@@ -202,26 +202,30 @@ void timers_stopped_and_reset() {
   check(seen == sley::chan_status::would_block, "no value after stop");
 }
 
+// How long a function waits for its turn is the schedule's to say, so each tells its end.
 void functions_run_once_or_are_stopped() {
   int ran = 0;
   int stopped = 0;
   sley::mutex m;
   sley::wait_group all;
+  sley::wait_group ends;
+  const auto count = [&](int& which) {
+    const std::lock_guard held(m);
+    ++which;
+    ends.done();
+  };
+  ends.add(4);
   for (int i = 0; i < 4; ++i) {
     all.go([&] {
-      auto t = sley::after_func(5us, [&] {
-        const std::lock_guard held(m);
-        ++ran;
-      });
+      auto t = sley::after_func(5us, [&] { count(ran); });
       sley::this_goroutine::sleep_for(5us);
-      if (t.stop()) {
-        const std::lock_guard held(m);
-        ++stopped;
-      }
+      if (t.stop()) count(stopped);
     });
   }
   all.wait();
+  ends.wait();
   sley::this_goroutine::sleep_for(10ms);
+  const std::lock_guard held(m);
   check(ran + stopped == 4, "each runs, or is stopped");
 }
 
