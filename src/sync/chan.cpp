@@ -242,7 +242,8 @@ chan_ref::chan_ref(const element_type& type, std::size_t capacity) {
                     ? ::operator new(bytes, std::align_val_t{type.align})
                     : ::operator new(bytes);
   core_ = ::new (place) chan_core;
-  if (type.move_construct == nullptr && (type.size == 8 || type.size == 4)) {
+  const bool is_plain = type.move_construct == nullptr && type.destroy == nullptr;
+  if (is_plain && (type.size == 8 || type.size == 4)) {
     core_->word_bytes = static_cast<std::uint8_t>(type.size);
   }
   core_->element_bytes = static_cast<std::uint32_t>(type.size);
