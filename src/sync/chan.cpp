@@ -258,11 +258,7 @@ static_assert(offsetof(chan_core, references) == 0, "chan_ref reaches them throu
 // RF-1: no other thread uses the channel any more.
 void chan_ref::destroy(chan_core* c) noexcept {
   if (c->is_timer) sync::destroy(c->timer);
-  while (c->has_values()) {
-    c->destroy(c->ring + c->head);
-    c->head = c->next(c->head);
-    c->count.store_relaxed(c->count.load_relaxed() - 1);
-  }
+  while (c->has_values()) c->drop_value();
   const bool aligned = sync::needs_aligned_new(c);
   const std::align_val_t align{c->type->align};
   c->~chan_core();

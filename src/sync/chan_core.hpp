@@ -65,15 +65,6 @@ struct chan_core {
       std::memcpy(to, from, element_bytes);
     }
   }
-  void destroy(void* value) const noexcept {
-    if (word_bytes == 0 && type->destroy != nullptr) type->destroy(value);
-  }
-
-  std::size_t next(std::size_t place) const noexcept { return next(place, element_bytes); }
-  std::size_t next(std::size_t place, std::size_t bytes) const noexcept {
-    place += bytes;
-    return place == ring_bytes ? 0 : place;
-  }
 
   // All with the lock held.
   bool has_room() const noexcept { return count.load_acquire("CH-4") < capacity; }
@@ -83,9 +74,11 @@ struct chan_core {
     pushed(element_bytes);
   }
   void pop_value(void* out) noexcept {
-    char* from = ring + head;
-    move(out, from);
-    destroy(from);
+    move(out, ring + head);
+    drop_value();
+  }
+  void drop_value() noexcept {
+    if (word_bytes == 0 && type->destroy != nullptr) type->destroy(ring + head);
     popped(element_bytes);
   }
   // The same without a call, for words alone. False: values are no words, and nothing has happened.
@@ -108,6 +101,10 @@ struct chan_core {
     std::memcpy(out, ring + head, Bytes);
     popped(Bytes);
     return true;
+  }
+  std::size_t next(std::size_t place, std::size_t bytes) const noexcept {
+    place += bytes;
+    return place == ring_bytes ? 0 : place;
   }
   void pushed(std::size_t bytes) noexcept {
     tail = next(tail, bytes);
