@@ -24,11 +24,14 @@ std::size_t read_start(const char* path, char* text, std::size_t size) noexcept 
   return used;
 }
 
+std::string_view after_name(std::string_view stat) noexcept {
+  const std::size_t end = stat.rfind(')');
+  return end == std::string_view::npos || end + 2 > stat.size() ? std::string_view()
+                                                                : stat.substr(end + 2);
+}
+
 std::string_view stat_after_name(const char* path, char* text, std::size_t size) noexcept {
-  const std::string_view all(text, read_start(path, text, size));
-  const std::size_t end = all.rfind(')');
-  return end == std::string_view::npos || end + 2 > all.size() ? std::string_view()
-                                                               : all.substr(end + 2);
+  return after_name({text, read_start(path, text, size)});
 }
 
 namespace {

@@ -7,6 +7,7 @@
 #include <sley/detail/atomic.hpp>
 
 #include "platform/os.hpp"
+#include "platform/proc_file.hpp"
 #include "platform/system_call.hpp"
 
 #include <elf.h>
@@ -18,7 +19,9 @@
 #include <sys/wait.h>
 
 #include <cerrno>
+#include <charconv>
 #include <csignal>
+#include <cstring>
 #include <new>
 #include <string_view>
 
@@ -73,6 +76,22 @@ struct process_stopper {
     return false;
   }
 
+  // A thread that has ended stays in the list for a moment, and the first one of the process as
+  // long as others live. The kernel allows no process to trace it.
+  bool has_ended(int id) const noexcept {
+    char path[32];
+    char* const end = std::to_chars(path, path + sizeof path, id).ptr;
+    std::memcpy(end, "/stat", sizeof "/stat");
+    const long file = bare_call(SYS_openat, task_folder, path, O_RDONLY | O_CLOEXEC, 0);
+    if (file < 0) return file == -ENOENT;
+    char text[256];
+    const long bytes = bare_call(SYS_read, file, text, sizeof text);
+    bare_call(SYS_close, file);
+    if (bytes < 0) return bytes == -ESRCH;
+    const std::string_view state = after_name({text, static_cast<std::size_t>(bytes)});
+    return state.starts_with('Z') || state.starts_with('X');
+  }
+
   // False: the thread has ended, or there is an error.
   bool wait_for_stop(stopped_threads::one& t) noexcept {
     constexpr std::int64_t limit_ns = 1'000'000'000;
@@ -85,7 +104,7 @@ struct process_stopper {
         t.signal = is_signal ? WSTOPSIG(status) : 0;
         return true;
       }
-      if (result != 0) return false;
+      if (result != 0 || has_ended(t.id)) return false;
       if (clock_ns() - begin_ns > limit_ns) {
         error = ETIMEDOUT;
         return false;
@@ -97,7 +116,7 @@ struct process_stopper {
   // False: the thread has ended, or there is an error.
   bool stop(int id) noexcept {
     const long seized = bare_call(SYS_ptrace, PTRACE_SEIZE, id, nullptr, nullptr);
-    if (seized == -ESRCH) return false;
+    if (seized == -ESRCH || (seized == -EPERM && has_ended(id))) return false;
     if (seized < 0 || threads.count == stopped_threads::most) {
       error = seized < 0 ? static_cast<int>(-seized) : EAGAIN;
       return false;

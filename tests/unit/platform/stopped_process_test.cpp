@@ -1,11 +1,16 @@
 // All threads stand still while they are looked at, whatever they do, and go on as before.
 #include "platform/stopped_process.hpp"
 
+#include "platform/proc_file.hpp"
+
 #include <gtest/gtest.h>
 
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #include <atomic>
-#include <cerrno>
 #include <ctime>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -69,6 +74,50 @@ TEST(stopped_process, threads_that_run_and_threads_that_sleep_stand_still) {
   runs.join();
   sleeps.join();
   EXPECT_EQ(interrupted, 0);
+}
+
+// A thread that has ended can't be stopped, and that is no error of the others.
+TEST(stopped_process, threads_may_end_meanwhile) {
+  if constexpr (!sley::platform::can_stop_process) GTEST_SKIP() << "not under a sanitizer";
+  std::atomic<bool> stop{false};
+  std::vector<std::thread> makers;
+  for (int i = 0; i < 4; ++i) {
+    makers.emplace_back([&] {
+      while (!stop) std::thread([] {}).join();
+    });
+  }
+  int error = 0;
+  for (int i = 0; i < 300 && error == 0; ++i) {
+    error = with_process_stopped([](void*, stopped_threads&) noexcept {}, nullptr);
+  }
+  stop = true;
+  for (std::thread& t : makers) t.join();
+  EXPECT_EQ(error, 0);
+}
+
+[[noreturn]] void exit_with_error_of_stop(int first_thread) {
+  const std::string path = "/proc/self/task/" + std::to_string(first_thread) + "/stat";
+  char text[256];
+  while (!sley::platform::stat_after_name(path.c_str(), text, sizeof text).starts_with('Z')) {
+    std::this_thread::yield();  // ends: the first thread is on its way to its end
+  }
+  _exit(with_process_stopped(
+      [](void*, stopped_threads& threads) noexcept {
+        threads.visit_each(
+            [](void*, const stopped_thread& t) noexcept { EXPECT_FALSE(t.is_first); }, nullptr);
+      },
+      nullptr));
+}
+
+// It is in the list of the process's threads as long as the process lives.
+TEST(stopped_process, the_first_thread_may_have_ended) {
+  if constexpr (!sley::platform::can_stop_process) GTEST_SKIP() << "not under a sanitizer";
+  EXPECT_EXIT(
+      {
+        std::thread(exit_with_error_of_stop, getpid()).detach();
+        syscall(SYS_exit, 0);
+      },
+      testing::ExitedWithCode(0), "^$");
 }
 
 TEST(process_memory, finds_a_variable_and_the_mappings) {
