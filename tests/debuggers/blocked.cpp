@@ -1,7 +1,7 @@
 // A program whose goroutines block their threads in the kernel, below functions of its own. For
-// each it prints its name, the number of its system call, and an argument that no other call has.
-// Others compute, take naps or wait in a select. It goes on when it gets a line, and then prints
-// how many calls have returned, which is none.
+// each it prints its name, the number of its system call, and an argument that no other such call
+// has, behind its place from 1. Others compute, take naps or wait in a select. The program goes on
+// when it gets a line, and then prints how many calls have returned, which is none.
 #include <sley/debug.hpp>
 #include <sley/sley.hpp>
 
@@ -119,8 +119,19 @@ void start(const char* name, void (*block)()) {
   });
 }
 
-void start_blocked(const char* name, void (*block)(), long call, std::uint64_t argument) {
-  std::printf("%s %ld %#jx\n", name, call, static_cast<std::uintmax_t>(argument));
+struct blocked_call {
+  long number;
+  int place;
+  std::uint64_t argument;
+};
+
+void print(const char* name, const blocked_call& call) {
+  std::printf("%s %ld %d 0x%jx\n", name, call.number, call.place,
+              static_cast<std::uintmax_t>(call.argument));
+}
+
+void start_blocked(const char* name, void (*block)(), const blocked_call& call) {
+  print(name, call);
   start(name, block);
 }
 
@@ -129,9 +140,9 @@ bool is_there_a_select() {
                              [](const auto& g) { return g.state == "select"; });
 }
 
-std::uint64_t address(const void* of) { return reinterpret_cast<std::uint64_t>(of); }
+blocked_call call_of_read(int fd) { return {SYS_read, 1, static_cast<std::uint64_t>(fd)}; }
 
-std::uint64_t number(int fd) { return static_cast<std::uint64_t>(fd); }
+std::uint64_t address(const void* of) { return reinterpret_cast<std::uint64_t>(of); }
 
 }  // namespace
 
@@ -140,12 +151,13 @@ int main() {
     start("chooses", &chooses);
     while (!is_there_a_select()) sley::this_goroutine::yield();
     start("naps", &takes_naps);
-    start_blocked("read", &blocks_in_read, SYS_read, number(read_end));
-    start_blocked("announced", &blocks_in_announced_read, SYS_read, number(announced_read_end));
-    start_blocked("locked", &blocks_on_locked_thread, SYS_read, number(locked_read_end));
-    start_blocked("poll", &blocks_in_poll, SYS_ppoll, address(&polled));
-    start_blocked("nanosleep", &blocks_in_nanosleep, SYS_clock_nanosleep, address(&long_time));
-    std::printf("main %d 0x0\n\n", SYS_read);
+    start_blocked("read", &blocks_in_read, call_of_read(read_end));
+    start_blocked("announced", &blocks_in_announced_read, call_of_read(announced_read_end));
+    start_blocked("locked", &blocks_on_locked_thread, call_of_read(locked_read_end));
+    start_blocked("poll", &blocks_in_poll, {SYS_ppoll, 1, address(&polled)});
+    start_blocked("nanosleep", &blocks_in_nanosleep, {SYS_clock_nanosleep, 3, address(&long_time)});
+    print("main", call_of_read(0));
+    std::printf("\n");
     std::fflush(stdout);
     start("computes", &computes);
     sley::blocking([] { read_byte(0); });

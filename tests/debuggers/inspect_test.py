@@ -130,13 +130,13 @@ class Parked(InspectTest, parked.ReaderTest):
             self.assertRegex(done.stderr, r"\Ausage: ")
 
 
-def is_asleep_in(pid, call, argument):
-    """Does a thread of the process sleep in that system call?"""
+def is_asleep_in(pid, call, place, argument):
+    """Does a thread of the process sleep in that system call, with that argument at that place?"""
     for path in glob.glob(f"/proc/{pid}/task/*/syscall"):
         with contextlib.suppress(FileNotFoundError, ProcessLookupError):
             with open(path, encoding="ascii") as file:
                 words = file.read().split()
-            if words[0] == call and argument in words[1:7]:
+            if words[0] == call and words[int(place)] == argument:
                 return True
     return False
 
