@@ -60,8 +60,7 @@ class storm {
     stop_ = true;
     sender_.join();
     const itimerval off = {};
-    ::setitimer(ITIMER_REAL, &off, nullptr);
-    for (const int signal : stormy_signals) ::signal(signal, SIG_IGN);  // some are under way
+    ::setitimer(ITIMER_REAL, &off, nullptr);  // the handler stays: some signals are under way
   }
   storm(const storm&) = delete;
   storm& operator=(const storm&) = delete;
