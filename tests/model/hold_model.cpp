@@ -208,18 +208,19 @@ struct it_waits_on_its_thread : hold_suite<it_waits_on_its_thread, 2> {
   }
 };
 
-// Its extra: what is in it, and whether it is in the record.
+// Its extra and a copy of that: what is in them, and which of the two is in the record.
 template <class Derived>
 struct extra_suite : model::locking_suite<Derived, 2> {
+  enum shown : int { none, own, copy };
   enum content { first_name, second_name, freed };
 
   detail::atomic<std::uint8_t> needs;
-  detail::atomic<bool> extra;
-  detail::plain<int> text;
+  detail::atomic<int> extra;
+  detail::plain<int> texts[copy + 1];
 
   void before() {
-    text.set(first_name);
-    extra.store_relaxed(true);
+    texts[own].set(first_name);
+    extra.store_relaxed(own);
   }
 
   void wait_while_held() {
@@ -227,21 +228,36 @@ struct extra_suite : model::locking_suite<Derived, 2> {
   }
 
   void hide_extra() {
-    extra.store_relaxed(false);
+    extra.store_relaxed(none);
     detail::light_barrier("EX-1");
     wait_while_held();
   }
 
-  void set_name() {
+  void show_extra(shown which) {
+    extra.store_release(which, "EX-1");
+    detail::light_barrier("EX-1");
+    wait_while_held();
+  }
+
+  void change_extra() {
+    texts[copy].set(texts[own].get());
+    show_extra(copy);
+    texts[own].set(second_name);
+    show_extra(own);
+    texts[copy].set(freed);
+  }
+
+  void end() {
     hide_extra();
-    text.set(second_name);
-    extra.store_release(true, "EX-1");
+    texts[own].set(freed);
   }
 
   // The snapshot's part.
   void hold_and_read() {
     held_extra();
-    if (extra.load_acquire("EX-1")) RL_ASSERT(text.get() != freed);
+    if (const int which = extra.load_acquire("EX-1"); which != none) {
+      RL_ASSERT(texts[which].get() != freed);
+    }
     let_go_extra();
   }
 
@@ -259,8 +275,7 @@ struct an_extra_is_freed : extra_suite<an_extra_is_freed> {
 
   void thread(unsigned index) {
     if (index == 0) {
-      hide_extra();
-      text.set(freed);
+      end();
     } else {
       hold_and_read();
     }
@@ -272,9 +287,8 @@ struct a_name_is_set : extra_suite<a_name_is_set> {
 
   void thread(unsigned index) {
     if (index == 0) {
-      set_name();
-      hide_extra();
-      text.set(freed);
+      change_extra();
+      end();
     } else {
       hold_and_read();
       hold_and_read();
@@ -286,14 +300,13 @@ struct a_name_is_set : extra_suite<a_name_is_set> {
 struct the_record_gets_an_extra : extra_suite<the_record_gets_an_extra> {
   static constexpr const char* name = "the_record_gets_an_extra";
 
-  void before() { text.set(first_name); }
+  void before() { texts[own].set(first_name); }
 
   void thread(unsigned index) {
     if (index == 0) {
       needs.store_relaxed(0);
       spawn();
-      hide_extra();
-      text.set(freed);
+      end();
     } else {
       held_extra();
       read_labels();
@@ -301,10 +314,10 @@ struct the_record_gets_an_extra : extra_suite<the_record_gets_an_extra> {
     }
   }
 
-  void spawn() { extra.store_release(true, "EX-1"); }
+  void spawn() { extra.store_release(own, "EX-1"); }
 
   void read_labels() {
-    if (extra.load_acquire("EX-1") && is_still_held()) RL_ASSERT(text.get() != freed);
+    if (extra.load_acquire("EX-1") == own && is_still_held()) RL_ASSERT(texts[own].get() != freed);
   }
 
   bool is_still_held() {
@@ -334,7 +347,7 @@ int main(int argc, char** argv) {
               {"EX-1@hide_extra"},
               {"EX-1@held_extra"},
               {"EX-1@let_go_extra"},
-              {"EX-1@set_name"},
+              {"EX-1@show_extra"},
               {"EX-1@hold_and_read"},
               {"EX-1@spawn"},
               {"EX-1@read_labels"},

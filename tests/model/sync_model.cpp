@@ -56,6 +56,23 @@ struct a_release_of_two_serves_two : model::goroutine_suite<a_release_of_two_ser
   void after() { RL_ASSERT(!semaphore.try_acquire()); }
 };
 
+// SE-1. A thread that only looks sees what was done before the unit was given back.
+struct a_unit_is_seen_given_back : model::goroutine_suite<a_unit_is_seen_given_back, 2> {
+  static constexpr const char* name = "a_unit_is_seen_given_back";
+
+  detail::semaphore_core semaphore{0, 1};
+  detail::plain<int> value;
+
+  void thread(unsigned index) {
+    if (index == 0) {
+      value.set(1);
+      semaphore.release(1, 1);
+    } else if (semaphore.is_given_back()) {
+      RL_ASSERT(value.get() == 1);
+    }
+  }
+};
+
 // ON-1. All threads see what the call did, whichever thread made it.
 struct a_call_is_made_once_and_seen : model::goroutine_suite<a_call_is_made_once_and_seen, 3> {
   static constexpr const char* name = "a_call_is_made_once_and_seen";
@@ -219,6 +236,7 @@ int main(int argc, char** argv) {
   return model::model("sync",
                       {model::scenario_of<a_semaphore_of_one_excludes>(),
                        model::scenario_of<a_release_of_two_serves_two>(),
+                       model::scenario_of<a_unit_is_seen_given_back>(),
                        model::scenario_of<a_call_is_made_once_and_seen>(),
                        model::scenario_of<a_result_is_handed_over>(),
                        model::scenario_of<one_brings_the_result>(),
@@ -231,6 +249,7 @@ int main(int argc, char** argv) {
                        {"SE-1@try_give"},
                        {"SE-1@add", a_release_of_two_serves_two::name},
                        {"SE-1@try_take"},
+                       {"SE-1@has_any", a_unit_is_seen_given_back::name},
                        {"ON-1", a_call_is_made_once_and_seen::name},
                        {"ON-1@is_done", a_call_is_made_once_and_seen::name},
                        {"ON-1@end", a_call_is_made_once_and_seen::name},
