@@ -5,6 +5,7 @@
 //   name_model                  the scenarios, then each mutation, which must make one of them fail
 //   name_model --list           the mutations
 //   name_model --mutate LABEL   this mutation alone; status 0 if it is caught
+//   name_model --run LABEL...   the mutations among these that a few schedules run
 //   name_model --deep           the scenarios, with 3 context switches at least and 1,000,000
 //                               random runs, or as many as SLEY_MODEL_SCHEDULES says
 //
@@ -145,6 +146,12 @@ class model {
       return 0;
     }
     if (is(1, "--mutate") && argc > 2) return catches(mutant_of(argv[2])) ? 0 : 1;
+    if (is(1, "--run")) {
+      for (int i = 2; i < argc; ++i) {
+        if (runs(argv[i])) std::puts(argv[i]);
+      }
+      return 0;
+    }
     if (is(1, "--deep")) return passes(deep_bound, deep_schedules()) ? 0 : 1;
     bool ok = passes(0, 0);
     for (const mutant& m : mutants_) ok = catches(m) && ok;
@@ -217,6 +224,17 @@ class model {
     std::printf("%s: without %s: NOT CAUGHT in %lu schedules, %lu operations weakened\n", name_,
                 m.mutation, schedules, weakened);
     std::fflush(stdout);
+    return false;
+  }
+
+  // Does any scenario come to an operation that the mutation weakens?
+  bool runs(const char* mutation) const {
+    for (attempt a : attempts(0, 0)) {
+      if (!a.random) continue;
+      a.random_schedules = 300;
+      const outcome o = in_child(a, mutation);
+      if (o.weakened != 0 || !o.passed) return true;
+    }
     return false;
   }
 
