@@ -4,6 +4,7 @@
 
 #include <sley/context.hpp>
 #include <sley/os.hpp>
+#include <sley/runtime.hpp>
 
 #include <fcntl.h>
 #include <sched.h>
@@ -12,6 +13,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <string>
 #include <system_error>
 
@@ -41,6 +43,18 @@ class fifo {
   std::string path_;
 };
 
+// An open that is given up goes on, in a goroutine of its own, and may not even have begun. It ends
+// while the FIFO's other end is open.
+class given_up_opens {
+ public:
+  void wait() const {
+    EXPECT_TRUE(eventually([this] { return sley::runtime::num_goroutines() <= before_; }));
+  }
+
+ private:
+  const std::size_t before_ = sley::runtime::num_goroutines();
+};
+
 }  // namespace
 
 GO_TEST(file_context, an_open_that_was_given_up_closes_its_descriptor) {
@@ -66,6 +80,7 @@ GO_TEST(file_context, an_open_that_was_given_up_closes_its_descriptor) {
 
 GO_TEST(file_context, an_open_throws_the_error_of_its_context) {
   const fifo f;
+  const given_up_opens opens;
   const auto [ctx, cancel] = sley::with_timeout({}, std::chrono::milliseconds(1));
   try {
     file::open(f.path(), O_WRONLY, ctx);
@@ -74,7 +89,8 @@ GO_TEST(file_context, an_open_throws_the_error_of_its_context) {
     EXPECT_EQ(e.code(), sley::context_errc::deadline_exceeded);
     EXPECT_NE(std::string(e.what()).find(f.path()), std::string::npos) << e.what();
   }
-  const file reader = file::open(f.path(), O_RDONLY | O_NONBLOCK);  // lets that call end
+  const file reader = file::open(f.path(), O_RDONLY | O_NONBLOCK);
+  opens.wait();
 }
 
 GO_TEST(file_context, an_open_succeeds_while_its_context_lives) {
@@ -111,6 +127,7 @@ GO_TEST(file_context, ends_a_read_of_all_that_comes) {
 GO_TEST(file_context, ends_a_write_to_a_full_fifo) {
   const fifo f;
   const file reader = file::open(f.path(), O_RDONLY | O_NONBLOCK);
+  const given_up_opens opens;
   const auto [ctx, cancel] = sley::with_cancel({});
   sley::wait_group group;
   for (const bool appends : {false, true}) {
@@ -128,6 +145,7 @@ GO_TEST(file_context, ends_a_write_to_a_full_fifo) {
   let_others_run();
   cancel();
   group.wait();
+  opens.wait();
 }
 
 // What a thread has set for itself counts: here, the directory that it works in.
