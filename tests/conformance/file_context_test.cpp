@@ -4,7 +4,6 @@
 
 #include <sley/context.hpp>
 #include <sley/os.hpp>
-#include <sley/runtime.hpp>
 
 #include <fcntl.h>
 #include <sched.h>
@@ -13,7 +12,6 @@
 
 #include <atomic>
 #include <chrono>
-#include <cstddef>
 #include <string>
 #include <system_error>
 
@@ -21,6 +19,7 @@ using sley::context;
 using sley::os::file;
 using sley_test::eventually;
 using sley_test::go_until_parked;
+using sley_test::leak_check;
 using sley_test::let_others_run;
 
 namespace {
@@ -43,19 +42,10 @@ class fifo {
   std::string path_;
 };
 
-// An open that is given up goes on, in a goroutine of its own, and may not even have begun. It ends
-// while the FIFO's other end is open.
-class given_up_opens {
- public:
-  void wait() const {
-    EXPECT_TRUE(eventually([this] { return sley::runtime::num_goroutines() <= before_; }));
-  }
-
- private:
-  const std::size_t before_ = sley::runtime::num_goroutines();
-};
-
 }  // namespace
+
+// An open that is given up goes on, in a goroutine of its own, and may not even have begun. It ends
+// while the FIFO's other end is open, so a test keeps that until its own leak_check is content.
 
 GO_TEST(file_context, an_open_that_was_given_up_closes_its_descriptor) {
   const fifo f;
@@ -80,7 +70,8 @@ GO_TEST(file_context, an_open_that_was_given_up_closes_its_descriptor) {
 
 GO_TEST(file_context, an_open_throws_the_error_of_its_context) {
   const fifo f;
-  const given_up_opens opens;
+  file reader;
+  const leak_check given_up;
   const auto [ctx, cancel] = sley::with_timeout({}, std::chrono::milliseconds(1));
   try {
     file::open(f.path(), O_WRONLY, ctx);
@@ -89,8 +80,7 @@ GO_TEST(file_context, an_open_throws_the_error_of_its_context) {
     EXPECT_EQ(e.code(), sley::context_errc::deadline_exceeded);
     EXPECT_NE(std::string(e.what()).find(f.path()), std::string::npos) << e.what();
   }
-  const file reader = file::open(f.path(), O_RDONLY | O_NONBLOCK);
-  opens.wait();
+  reader = file::open(f.path(), O_RDONLY | O_NONBLOCK);
 }
 
 GO_TEST(file_context, an_open_succeeds_while_its_context_lives) {
@@ -127,7 +117,7 @@ GO_TEST(file_context, ends_a_read_of_all_that_comes) {
 GO_TEST(file_context, ends_a_write_to_a_full_fifo) {
   const fifo f;
   const file reader = file::open(f.path(), O_RDONLY | O_NONBLOCK);
-  const given_up_opens opens;
+  const leak_check given_up;
   const auto [ctx, cancel] = sley::with_cancel({});
   sley::wait_group group;
   for (const bool appends : {false, true}) {
@@ -145,7 +135,6 @@ GO_TEST(file_context, ends_a_write_to_a_full_fifo) {
   let_others_run();
   cancel();
   group.wait();
-  opens.wait();
 }
 
 // What a thread has set for itself counts: here, the directory that it works in.
