@@ -13,7 +13,7 @@ void lock::acquire_slow() noexcept {
   for (int tries = platform::tries_before_sleep; tries > 0; --tries) {
     // Tries are far apart because the holder works much faster while no other CPU touches the
     // line. The waiting threads lose nothing by it.
-    for (int pauses = platform::pauses_between_tries; pauses > 0; --pauses) platform::cpu_relax();
+    platform::cpu_relax(platform::pauses_between_tries);
     // A plain load first, because a cas would take the line away from the holder.
     std::uint32_t seen = word_.load_relaxed();
     if (seen == free && word_.cas_acquire(seen, held, "LK-1")) return;

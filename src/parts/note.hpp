@@ -62,7 +62,7 @@ class note {
   void look_out() const noexcept {
     for (int looks = platform::looks_after_nudge; looks > 0; --looks) {
       if (word_.load_relaxed() != sleeping) return;
-      for (int pauses = platform::pauses_between_tries; pauses > 0; --pauses) platform::cpu_relax();
+      platform::cpu_relax(platform::pauses_between_tries);
     }
   }
 

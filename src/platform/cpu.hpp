@@ -15,6 +15,10 @@ namespace sley::platform {
 // the CPU's other thread. It takes less than a microsecond, and is no barrier.
 inline void pause_cpu() noexcept;
 
+// No instruction behind it begins while the CPU only guesses that it will come to it. Nothing where
+// the CPU has no such instruction.
+inline void speculation_barrier() noexcept;
+
 // A counter that never goes back on one CPU, and runs at a constant rate while the thread does.
 inline std::uint64_t read_cycle_counter() noexcept;
 // How far the counter goes in this time, roughly: it may be twice as far, or half as far.

@@ -15,7 +15,7 @@ inline constexpr std::int64_t forever = INT64_MAX;
 
 // Holders keep a lock for tens of nanoseconds, unless the kernel took their CPU.
 inline constexpr int tries_before_sleep = 4;
-inline constexpr int pauses_between_tries = 100;  // about a microsecond
+inline constexpr int pauses_between_tries = 100;  // one to three microseconds
 // A wake that was announced comes within some tens of microseconds.
 inline constexpr int looks_after_nudge = 30;
 

@@ -76,7 +76,7 @@ bool mutex::spin(attempt& a) noexcept {
     if (!a.is_woken && (seen & (woken | contended)) == contended) {
       a.is_woken = state_.cas_relaxed(seen, seen | woken);  // hands nothing over
     }
-    for (int pauses = sync::pauses_a_spin; pauses > 0; --pauses) platform::cpu_relax();
+    platform::cpu_relax(sync::pauses_a_spin);
   }
   return false;
 }

@@ -196,9 +196,7 @@ struct contested {
 };
 
 // None, or often longer than a membarrier takes: else an outsider hardly ever succeeds.
-void pause(int i) {
-  for (int left = i % 16 * 100; left > 0; --left) sley::platform::cpu_relax();
-}
+void pause(int i) { sley::platform::cpu_relax(i % 16 * 100); }
 
 TEST(border, owner_and_closer_never_both_have_the_processor) {
   if (!may_close()) GTEST_SKIP() << "no membarrier";

@@ -5,6 +5,8 @@
 
 namespace sley::platform {
 
-inline void cpu_relax() noexcept { scale::pause(); }
+inline void cpu_relax(int pauses) noexcept {
+  for (; pauses > 0; --pauses) scale::pause();
+}
 
 }  // namespace sley::platform

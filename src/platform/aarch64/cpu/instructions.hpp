@@ -19,6 +19,10 @@ inline constexpr std::size_t frame_record_below = 0;
 // tens of nanoseconds.
 [[gnu::always_inline]] inline void pause_cpu() noexcept { asm volatile("isb" ::: "memory"); }
 
+[[gnu::always_inline]] inline void speculation_barrier() noexcept {
+  asm volatile("isb" ::: "memory");
+}
+
 // The virtual counter. Reading it waits for nothing: it may be read early, by a few instructions.
 [[gnu::always_inline]] inline std::uint64_t read_cycle_counter() noexcept {
   std::uint64_t ticks;

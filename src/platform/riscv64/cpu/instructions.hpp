@@ -24,6 +24,8 @@ inline constexpr std::size_t frame_record_below = 16;
   asm volatile(".4byte 0x0100000f" ::: "memory");
 }
 
+[[gnu::always_inline]] inline void speculation_barrier() noexcept {}
+
 // The CPU's own counter, `rdtime`, runs at 1 MHz to 1 GHz, and nothing that every kernel has tells
 // how fast. The vDSO knows.
 inline std::uint64_t read_cycle_counter() noexcept {

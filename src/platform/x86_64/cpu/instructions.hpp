@@ -16,6 +16,8 @@ inline constexpr std::size_t frame_record_below = 0;
 
 [[gnu::always_inline]] inline void pause_cpu() noexcept { __builtin_ia32_pause(); }
 
+[[gnu::always_inline]] inline void speculation_barrier() noexcept { __builtin_ia32_lfence(); }
+
 [[gnu::always_inline]] inline std::uint64_t read_cycle_counter() noexcept {
   return __builtin_ia32_rdtsc();
 }

@@ -1,10 +1,10 @@
-// For models: another thread goes on.
+// For models: another thread goes on, however many the pauses.
 #pragma once
 
 #include <sley/detail/atomic.hpp>
 
 namespace sley::platform {
 
-inline void cpu_relax() { rl::ctx().yield(1, $); }
+inline void cpu_relax(int = 1) { rl::ctx().yield(1, $); }
 
 }  // namespace sley::platform
