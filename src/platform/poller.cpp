@@ -100,7 +100,7 @@ std::size_t take_events(std::uint32_t set, std::span<poll_event> events) noexcep
   return count < 0 ? 0 : static_cast<std::size_t>(count);
 }
 
-void wait_for_events(std::int64_t deadline_ns) noexcept {
+bool wait_for_events(std::int64_t deadline_ns) noexcept {
   const int saved = errno;
   pollfd looked_at[most_awaited];
   const std::size_t count = 1 + sets.read();
@@ -109,6 +109,8 @@ void wait_for_events(std::int64_t deadline_ns) noexcept {
   std::uint64_t breaks;
   if (looked_at[0].revents != 0) static_cast<void>(!::read(breaker(), &breaks, sizeof breaks));
   errno = saved;
+  return std::any_of(looked_at + 1, looked_at + count,
+                     [](const pollfd& set) { return set.revents != 0; });
 }
 
 void break_wait() noexcept {

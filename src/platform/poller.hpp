@@ -42,8 +42,8 @@ int incoming_cpu(int fd) noexcept;
 std::size_t take_events(std::uint32_t set, std::span<poll_event> events) noexcept;
 
 // Blocks the thread until there are events in any set, break_wait(), a signal, or deadline_ns;
-// INT64_MAX: no deadline.
-void wait_for_events(std::int64_t deadline_ns) noexcept;
+// INT64_MAX: no deadline. Returns whether there are events.
+bool wait_for_events(std::int64_t deadline_ns) noexcept;
 
 // Any thread: a wait_for_events() that blocks returns, or the next one does at once.
 void break_wait() noexcept;

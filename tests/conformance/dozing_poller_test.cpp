@@ -1,6 +1,7 @@
 // Aim: while goroutines find events by looking for them, the poller dozes; and no event and no
-// timer is late because of that when they turn to something else. Method: two goroutines send a
-// byte to and fro, and then compute, sleep or end.
+// timer is late because of that when they turn to something else. The same while there are events
+// that no goroutine waits for. Method: two goroutines send a byte to and fro, and then compute,
+// sleep or end; one opens and closes pipes.
 #include "support/harness.hpp"
 #include "support/threads.hpp"
 
@@ -10,8 +11,12 @@
 #include <atomic>
 #include <chrono>
 #include <cstddef>
+#include <filesystem>
+#include <fstream>
 #include <numeric>
 #include <span>
+#include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -141,4 +146,77 @@ GO_TEST(dozing_poller, events_are_noticed_when_all_have_gone_idle) {
   }
   // sysmon would notice them after 10 ms. A few threads are woken for each, one by the other.
   EXPECT_LT(median(late), 5ms + 4 * mean(late_threads));
+}
+
+namespace {
+
+// Each registers two ends. That of the writer is an event at once. They stay open for a while: an
+// event that is gone before the poller's thread runs sends it to sleep again inside of the kernel.
+void open_and_close_pipes(int count) {
+  constexpr std::size_t at_a_time = 64;
+  std::vector<pipe_ends> open;
+  open.reserve(at_a_time);
+  for (int i = 0; i < count; ++i) {
+    if (open.size() == at_a_time) open.clear();
+    open.push_back(sley::os::pipe());
+  }
+}
+
+std::string line_of(const std::filesystem::path& file, std::string_view beginning) {
+  std::ifstream in(file);
+  for (std::string line; std::getline(in, line);) {
+    if (line.starts_with(beginning)) return line.substr(beginning.size());
+  }
+  return "";
+}
+
+// How often the threads of machines have slept. sysmon looks around meanwhile, and is none. The
+// caller's thread is left out, because it sleeps on locks of the kernel.
+int sleeps_of_other_machines() {
+  int sum = 0;
+  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+    if (task.path().filename() == std::to_string(::gettid())) continue;
+    if (!line_of(task.path() / "comm", "").starts_with("sley m")) continue;
+    sum += std::stoi(line_of(task.path() / "status", "voluntary_ctxt_switches:"));
+  }
+  return sum;
+}
+
+}  // namespace
+
+// A poller that each of the events woke would sleep about as many times.
+GO_TEST(dozing_poller, events_that_no_goroutine_waits_for_wake_it_seldom) {
+  constexpr int pipes = 5'000;
+  constexpr auto between_wakes = 200us;  // a doze is four times as long by and by
+  const pipe_ends silent = sley::os::pipe();
+  sley::wait_group reader;
+  reader.go([&] { take(silent); });
+  const sley::os_thread_lock stays;
+  const auto begin = steady::now();
+  const int before = sleeps_of_other_machines();
+  open_and_close_pipes(pipes);
+  const int slept = sleeps_of_other_machines() - before;
+  EXPECT_LT(slept, pipes / 10 + (steady::now() - begin) / between_wakes);
+  send(silent);
+  reader.wait();
+}
+
+GO_TEST(dozing_poller, events_are_noticed_beside_events_in_vain) {
+  for (int i = 0; i < rounds; ++i) {
+    const pipe_ends p = sley::os::pipe();
+    std::atomic<bool> is_noticed{false};
+    sley::wait_group reader;
+    reader.go([&] {
+      take(p);
+      is_noticed = true;
+    });
+    open_and_close_pipes(100);
+    std::thread writer([&] { send(p); });
+    EXPECT_TRUE(sley_test::spin_until([&] {
+      open_and_close_pipes(1);
+      return is_noticed.load();
+    }));
+    writer.join();
+    reader.wait();
+  }
 }
