@@ -15,8 +15,8 @@ namespace sley::platform {
 // the CPU's other thread. It takes less than a microsecond, and is no barrier.
 inline void pause_cpu() noexcept;
 
-// No instruction behind it begins while the CPU only guesses that it will come to it. Nothing where
-// the CPU has no such instruction.
+// No instruction that follows is begun by speculation, before the branches ahead are decided. Does
+// nothing on a CPU that has no such barrier.
 inline void speculation_barrier() noexcept;
 
 // A counter that never goes back on one CPU, and runs at a constant rate while the thread does.

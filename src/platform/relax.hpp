@@ -7,10 +7,10 @@
 
 namespace sley::platform {
 
-// Lets that many of the CPU's pauses pass. The thread that works on the word loses its cache line
-// by each look of another. So a look that comes next in the program begins when the pauses are
-// over, and not before, for nothing: a CPU that wrongly guesses that a loop has ended begins what
-// stands behind it. (A Zen 5 did so in each round of some loops, by their addresses.)
+// Waits for that many of the CPU's pauses. Each look at the word takes its cache line away from the
+// thread that works on it. So no look that follows in the program begins before the pauses are
+// over, not even by speculation. (A Zen 5 predicted the end of such a loop in each of its rounds
+// and began the look behind it, if the loop stood at the end of a cache line.)
 [[gnu::always_inline]] inline void cpu_relax(int pauses) noexcept {
   for (; pauses > 0; --pauses) {
     detail::relax_point();

@@ -3,6 +3,7 @@
 // that no goroutine waits for. Method: two goroutines send a byte to and fro, and then compute,
 // sleep or end; one opens and closes pipes.
 #include "support/harness.hpp"
+#include "support/proc_figure.hpp"
 #include "support/threads.hpp"
 
 #include <sley/os.hpp>
@@ -16,7 +17,6 @@
 #include <numeric>
 #include <span>
 #include <string>
-#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -35,6 +35,28 @@ void take(const pipe_ends& from) {
   std::byte byte[1];
   EXPECT_EQ(from.reader.read_some(byte), 1U);
 }
+
+// Waits for one byte, which must be sent before this is destroyed.
+class reading_goroutine {
+ public:
+  reading_goroutine() {
+    group_.go([this] {
+      take(pipe_);
+      has_it_ = true;
+    });
+  }
+  ~reading_goroutine() { group_.wait(); }
+  reading_goroutine(const reading_goroutine&) = delete;
+  reading_goroutine& operator=(const reading_goroutine&) = delete;
+
+  void send_byte() const { send(pipe_); }
+  bool has_it() const { return has_it_; }
+
+ private:
+  const pipe_ends pipe_ = sley::os::pipe();
+  std::atomic<bool> has_it_{false};
+  sley::wait_group group_;
+};
 
 void to_and_fro(int times) {
   const pipe_ends there = sley::os::pipe();
@@ -58,21 +80,14 @@ void to_and_fro(int times) {
 // With one processor it is the end of the slice that lets the others run.
 GO_TEST(dozing_poller, events_are_noticed_beside_one_that_computes) {
   for (int i = 0; i < rounds; ++i) {
-    const pipe_ends p = sley::os::pipe();
-    std::atomic<bool> is_noticed{false};
-    sley::wait_group reader;
-    reader.go([&] {
-      take(p);
-      is_noticed = true;
-    });
+    reading_goroutine reader;
     to_and_fro(50);
     std::thread writer([&] {
       std::this_thread::sleep_for(3ms);
-      send(p);
+      reader.send_byte();
     });
-    EXPECT_TRUE(sley_test::spin_until([&] { return is_noticed.load(); }));
+    EXPECT_TRUE(sley_test::spin_until([&] { return reader.has_it(); }));
     writer.join();
-    reader.wait();
   }
 }
 
@@ -152,32 +167,26 @@ namespace {
 
 // Each registers two ends. That of the writer is an event at once. They stay open for a while: an
 // event that is gone before the poller's thread runs sends it to sleep again inside of the kernel.
-void open_and_close_pipes(int count) {
+void open_and_close_pipes(std::size_t count) {
   constexpr std::size_t at_a_time = 64;
   std::vector<pipe_ends> open;
   open.reserve(at_a_time);
-  for (int i = 0; i < count; ++i) {
+  for (std::size_t i = 0; i < count; ++i) {
     if (open.size() == at_a_time) open.clear();
     open.push_back(sley::os::pipe());
   }
 }
 
-std::string line_of(const std::filesystem::path& file, std::string_view beginning) {
-  std::ifstream in(file);
-  for (std::string line; std::getline(in, line);) {
-    if (line.starts_with(beginning)) return line.substr(beginning.size());
-  }
-  return "";
-}
-
 // How often the threads of machines have slept. sysmon looks around meanwhile, and is none. The
 // caller's thread is left out, because it sleeps on locks of the kernel.
-int sleeps_of_other_machines() {
-  int sum = 0;
+std::size_t sleeps_of_other_machines() {
+  std::size_t sum = 0;
   for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
     if (task.path().filename() == std::to_string(::gettid())) continue;
-    if (!line_of(task.path() / "comm", "").starts_with("sley m")) continue;
-    sum += std::stoi(line_of(task.path() / "status", "voluntary_ctxt_switches:"));
+    std::string name;
+    std::getline(std::ifstream(task.path() / "comm"), name);
+    if (!name.starts_with("sley m")) continue;
+    sum += sley_test::proc_figure(task.path() / "status", "voluntary_ctxt_switches:");
   }
   return sum;
 }
@@ -186,37 +195,28 @@ int sleeps_of_other_machines() {
 
 // A poller that each of the events woke would sleep about as many times.
 GO_TEST(dozing_poller, events_that_no_goroutine_waits_for_wake_it_seldom) {
-  constexpr int pipes = 5'000;
+  constexpr std::size_t pipes = 5'000;
   constexpr auto between_wakes = 200us;  // a doze is four times as long by and by
-  const pipe_ends silent = sley::os::pipe();
-  sley::wait_group reader;
-  reader.go([&] { take(silent); });
+  reading_goroutine reader;
   const sley::os_thread_lock stays;
   const auto begin = steady::now();
-  const int before = sleeps_of_other_machines();
+  const std::size_t before = sleeps_of_other_machines();
   open_and_close_pipes(pipes);
-  const int slept = sleeps_of_other_machines() - before;
-  EXPECT_LT(slept, pipes / 10 + (steady::now() - begin) / between_wakes);
-  send(silent);
-  reader.wait();
+  const std::size_t slept = sleeps_of_other_machines() - before;
+  const auto dozes = static_cast<std::size_t>((steady::now() - begin) / between_wakes);
+  EXPECT_LT(slept, pipes / 10 + dozes);
+  reader.send_byte();
 }
 
 GO_TEST(dozing_poller, events_are_noticed_beside_events_in_vain) {
   for (int i = 0; i < rounds; ++i) {
-    const pipe_ends p = sley::os::pipe();
-    std::atomic<bool> is_noticed{false};
-    sley::wait_group reader;
-    reader.go([&] {
-      take(p);
-      is_noticed = true;
-    });
+    reading_goroutine reader;
     open_and_close_pipes(100);
-    std::thread writer([&] { send(p); });
+    std::thread writer([&] { reader.send_byte(); });
     EXPECT_TRUE(sley_test::spin_until([&] {
       open_and_close_pipes(1);
-      return is_noticed.load();
+      return reader.has_it();
     }));
     writer.join();
-    reader.wait();
   }
 }

@@ -60,7 +60,7 @@ struct hold_suite : model::locking_suite<Derived, Threads> {
   }
 
   void wait_while_held() {
-    while ((g.needs.load_acquire("TR-1") & held) != 0) platform::cpu_relax();
+    while ((g.needs.load_acquire("TR-1") & held) != 0) platform::cpu_relax(1);
   }
 
   void execute() {
@@ -224,7 +224,7 @@ struct extra_suite : model::locking_suite<Derived, 2> {
   }
 
   void wait_while_held() {
-    while ((needs.load_acquire("TR-1") & held) != 0) platform::cpu_relax();
+    while ((needs.load_acquire("TR-1") & held) != 0) platform::cpu_relax(1);
   }
 
   void hide_extra() {

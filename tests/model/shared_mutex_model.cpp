@@ -147,7 +147,7 @@ struct the_writer_may_free_it : model::goroutine_suite<the_writer_may_free_it, 2
       is_in.store_release(true, "");
       guard->unlock_shared();
     } else {
-      while (!is_in.load_acquire("")) platform::cpu_relax();
+      while (!is_in.load_acquire("")) platform::cpu_relax(1);
       guard->lock();
       guard->unlock();
       model::destroy(guard);

@@ -35,7 +35,7 @@ struct a_trace_is_whole_or_not_begun : model::suite<a_trace_is_whole_or_not_begu
     trace_to.exchange_acq_rel(trace, "TC-1");
     for (int looks = 0; !trace->is_done.read(); ++looks) {
       if (looks == 1 && give_up()) return false;
-      platform::cpu_relax();
+      platform::cpu_relax(1);
     }
     return true;
   }

@@ -1,34 +1,19 @@
 #include "support/memory.hpp"
 
+#include "support/proc_figure.hpp"
+
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <iterator>
-#include <string>
 
 #include <malloc.h>
 
 namespace sley_test {
-namespace {
 
-// The figure, in KiB, of a line like `VmRSS:   1234 kB`.
-std::size_t kilobytes(const char* path, const std::string& name) {
-  std::ifstream file(path);
-  for (std::string line; std::getline(file, line);) {
-    if (line.compare(0, name.size(), name) == 0) {
-      return static_cast<std::size_t>(std::strtoull(line.c_str() + name.size(), nullptr, 10));
-    }
-  }
-  return 0;
-}
+std::size_t available_memory() { return proc_figure("/proc/meminfo", "MemAvailable:") * 1024; }
 
-}  // namespace
-
-std::size_t available_memory() { return kilobytes("/proc/meminfo", "MemAvailable:") * 1024; }
-
-std::size_t resident_memory() { return kilobytes("/proc/self/status", "VmRSS:") * 1024; }
+std::size_t resident_memory() { return proc_figure("/proc/self/status", "VmRSS:") * 1024; }
 
 std::size_t allocated_memory() {
   const struct mallinfo2 info = ::mallinfo2();

@@ -1,8 +1,9 @@
 #include "support/threads.hpp"
 
+#include "support/proc_figure.hpp"
+
 #include <cerrno>
 #include <ctime>
-#include <fstream>
 #include <string>
 
 #include <unistd.h>
@@ -24,13 +25,7 @@ bool sleep_in_the_kernel(std::chrono::nanoseconds d) {
 int get_errno() { return errno; }
 void set_errno(int error) { errno = error; }
 
-int threads_of_process() {
-  std::ifstream status("/proc/self/status");
-  for (std::string line; std::getline(status, line);) {
-    if (line.rfind("Threads:", 0) == 0) return std::stoi(line.substr(8));
-  }
-  return -1;
-}
+int threads_of_process() { return static_cast<int>(proc_figure("/proc/self/status", "Threads:")); }
 
 bool thread_exists(pid_t tid) {
   return ::access(("/proc/self/task/" + std::to_string(tid)).c_str(), F_OK) == 0;

@@ -40,8 +40,8 @@ struct poller_state {
   parts::role role;
   detail::atomic<std::int64_t> until_ns{0};  // [atomic PL-1] 0: no poller
   detail::atomic<std::uint32_t> finds;       // relaxed: looks without waiting that found events
-  // [role] Sleeps in the kernel that events have ended, and no goroutine waited for them. Counted
-  // since the last one that was worth it, up to a most.
+  // How many sleeps in the kernel, one after the other, events have ended that no goroutine waited
+  // for. Only the holder of the role uses it. Counted up to a most.
   std::uint32_t in_vain = 0;
   // The poller, while it sleeps among the idle machines instead of in the kernel. Changed under
   // sched.lock; read as a figure.

@@ -5,6 +5,6 @@
 
 namespace sley::platform {
 
-inline void cpu_relax(int = 1) { rl::ctx().yield(1, $); }
+inline void cpu_relax(int) { rl::ctx().yield(1, $); }
 
 }  // namespace sley::platform
