@@ -34,37 +34,42 @@ void expect_report_at(const char* procs, const char* name) {
   EXPECT_TRUE(contains_match(child.err, "add_fifty")) << child;
 }
 
-}  // namespace
-
-CHILD_MAIN(adds_one_after_the_other) {
-  return sley::run([] {
-    std::atomic<int> turn = 0;
+// Goroutine 0 calls `add(0)` and goroutine 1 calls `add(1)`, once both are started. If goroutine 0
+// could end before goroutine 1 is started, `ends` would make an order of their calls.
+template <class F>
+int run_two_goroutines(const F& add) {
+  return sley::run([&add] {
+    std::atomic<bool> both_are_started = false;
     sley::wait_group ends;
-    for (int i = 0; i < 2; ++i) {
-      ends.go([i, &turn] {
-        while (turn.load(std::memory_order_relaxed) != i) sley::this_goroutine::yield();
-        add_fifty();
-        turn.store(i + 1, std::memory_order_relaxed);
+    for (int number = 0; number < 2; ++number) {
+      ends.go([number, &add, &both_are_started] {
+        while (!both_are_started.load(std::memory_order_relaxed)) sley::this_goroutine::yield();
+        add(number);
       });
     }
+    both_are_started.store(true, std::memory_order_relaxed);
     ends.wait();
     return 3;
   });
 }
 
+}  // namespace
+
+CHILD_MAIN(adds_one_after_the_other) {
+  std::atomic<int> turn = 0;
+  return run_two_goroutines([&turn](int number) {
+    while (turn.load(std::memory_order_relaxed) != number) sley::this_goroutine::yield();
+    add_fifty();
+    turn.store(number + 1, std::memory_order_relaxed);
+  });
+}
+
 CHILD_MAIN(adds_between_sleeps) {
-  return sley::run([] {
-    sley::wait_group ends;
-    for (int i = 0; i < 2; ++i) {
-      ends.go([] {
-        for (int turn = 0; turn < 3; ++turn) {
-          add_fifty();
-          sley::this_goroutine::sleep_for(std::chrono::milliseconds(1));
-        }
-      });
+  return run_two_goroutines([](int) {
+    for (int turn = 0; turn < 3; ++turn) {
+      add_fifty();
+      sley::this_goroutine::sleep_for(std::chrono::milliseconds(1));
     }
-    ends.wait();
-    return 3;
   });
 }
 
