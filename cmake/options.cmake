@@ -26,7 +26,7 @@ option(SLEY_INSPECT "build sley-inspect, which shows the goroutines of other pro
 option(SLEY_CHAOS "perturb the schedule at every seam (defines SLEY_CHAOS=1)" OFF)
 option(SLEY_CHECKS "costly internal checks (defines SLEY_DEBUG_CHECKS=1)" OFF)
 option(SLEY_FP_CONTROL "switch rounding mode and exception masks with each goroutine (2 ns)" ON)
-option(SLEY_UNITY "compile the library's files a dozen at a time: a third of the CPU time" OFF)
+option(SLEY_UNITY "compile the files of a target a dozen at a time: a third of the CPU time" OFF)
 option(SLEY_WERROR "treat warnings in sley's own code as errors" OFF)
 
 # The compiler as it links for the machine that is built for: CMake adds these flags to its own rules
@@ -141,8 +141,7 @@ if(PROJECT_IS_TOP_LEVEL)
     # was changed, in which the compiler does not know the file again: it would include it twice.
     if(SLEY_CCACHE)
       set(CMAKE_CXX_COMPILER_LAUNCHER
-        "${CMAKE_COMMAND}" -E env CCACHE_SLOPPINESS=pch_defines,time_macros CCACHE_DEPEND=1
-        "${SLEY_CCACHE}")
+        env CCACHE_SLOPPINESS=pch_defines,time_macros CCACHE_DEPEND=1 "${SLEY_CCACHE}")
     endif()
   endif()
 endif()

@@ -45,6 +45,17 @@ function(sley_precompile target group)
   endif()
 endfunction()
 
+# sley_unity(target)   with SLEY_UNITY its files are compiled a dozen at a time. What clang then says of
+# names that two of them have does not matter; g++ says nothing of such names, and -Wshadow stays on.
+function(sley_unity target)
+  if(SLEY_UNITY)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 12)
+    target_compile_options(${target} PRIVATE
+      $<$<COMPILE_LANG_AND_ID:CXX,Clang>:-Wno-shadow>
+      $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-subobject-linkage>)
+  endif()
+endfunction()
+
 # sley_add_example(name sources... [LIBRARY library])   a program against the public interface, at
 # examples/<name>, linked with sley::sley unless another library is named
 function(sley_add_example name)
@@ -58,6 +69,7 @@ function(sley_add_example name)
     RUNTIME_OUTPUT_DIRECTORY "${sley_BINARY_DIR}/examples")
   target_link_libraries(example_${name} PRIVATE ${example_LIBRARY})
   sley_own_code(example_${name})
+  sley_unity(example_${name})
   if(example_LIBRARY STREQUAL "sley::sley")  # the others have other flags
     sley_precompile(example_${name} programs <sley/sley.hpp>)
   endif()

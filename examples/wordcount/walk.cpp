@@ -33,13 +33,13 @@ bool is_gone(std::error_code error) {
   return error == std::errc::no_such_file_or_directory || error == std::errc::not_a_directory;
 }
 
-finding failure(std::string path, std::error_code error) {
+finding failed(std::string path, std::error_code error) {
   return {is_gone(error) ? outcome::vanished : outcome::unreadable, std::move(path), {}, error};
 }
 
 finding count_file(std::string path, std::span<unsigned char> bytes) {
   descriptor file;
-  if (const std::error_code error = open_file(path, file)) return failure(std::move(path), error);
+  if (const std::error_code error = open_file(path, file)) return failed(std::move(path), error);
   if (!is_regular(file)) return {outcome::special, std::move(path), {}, {}};
   counter sum;
   while (true) {
@@ -112,7 +112,7 @@ void walker::walk_directory(const std::string& path,
     const slot held(slots_);
     error = list_directory(path, found);
   }
-  findings_.send(error ? failure(path, error) : finding{outcome::directory, path, {}, {}});
+  findings_.send(error ? failed(path, error) : finding{outcome::directory, path, {}, {}});
 
   const auto here = std::make_shared<const ancestry>(ancestry{found.id, parent});
   for (const entry& e : found.entries) {

@@ -31,8 +31,8 @@ struct script {
 
   bool is_about(const system_call& call) const {
     return std::ranges::any_of(patterns, [&](const call_pattern& p) {
-      const auto argument = static_cast<unsigned>(call.arguments[p.argument]);
-      return p.number == call.number && (argument & p.bits) == p.value;
+      const auto value = static_cast<unsigned>(call.arguments[p.argument]);
+      return p.number == call.number && (value & p.bits) == p.value;
     });
   }
 };
