@@ -87,7 +87,8 @@ nats::subscribe_options extreme_subscription(arguments& x) {
 CALLS(error,
       "nats::error::error(error_code code, string_view operation, string_view subject, string_view "
       "said)") {
-  const auto status = static_cast<natsStatus>(x.pick<int>({NATS_TIMEOUT, 0, -1, 1'000'000}));
+  // The enumeration's type has 6 bits.
+  const auto status = static_cast<natsStatus>(x.pick<int>({NATS_TIMEOUT, 0, 63}));
   throw nats::error(nats::make_error_code(status), "publish", x.text("a"), x.text("Timeout"));
 }
 CALLS(connect, "nats::connection::connect(connect_options options, context ctx)") {
