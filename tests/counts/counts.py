@@ -172,7 +172,10 @@ def check(rows):
 
 
 def main(arguments):
-    program, is_record = arguments[0], arguments[1:] == ["--record"]
+    program, *options = arguments
+    if options not in ([], ["--record"]):
+        sys.exit("usage: ./dev counts [--record]")
+    is_record = bool(options)
     if shutil.which("valgrind") is None:
         print("skipped: valgrind is not installed (./dev setup)")
         return SKIPPED

@@ -47,6 +47,8 @@ def row(folder, rounds, name, headers):
 
 
 def main(arguments):
+    if arguments and not arguments[0].isdecimal():
+        sys.exit("usage: ./dev headers [ROUNDS [HEADER...]]")
     rounds = int(arguments[0]) if arguments else 9
     headers = arguments[1:] or sorted(
         name for name in os.listdir("include/sley") if name.endswith(".hpp") and name not in OTHERS)

@@ -350,7 +350,9 @@ def record(text):
 
 
 def main(arguments):
-    names = [word for word in arguments if not word.startswith("--")]
+    names = [word for word in arguments if not word.startswith("-")]
+    if set(arguments) - set(names) - {"--record", "--packages"}:
+        sys.exit(__doc__)
     if unknown := set(names) - {row.name for row in ROWS}:
         sys.exit(f"no such row: {', '.join(sorted(unknown))}; "
                  f"there are {' '.join(row.name for row in ROWS)}")
