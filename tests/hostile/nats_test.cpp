@@ -5,6 +5,8 @@
 #include <sley/nats.hpp>
 #include <sley/net.hpp>
 
+#include <system_error>
+
 #define SLEY_HOSTILE_HEADER hostile_nats
 
 namespace net = sley::net;
@@ -87,9 +89,9 @@ nats::subscribe_options extreme_subscription(arguments& x) {
 CALLS(error,
       "nats::error::error(error_code code, string_view operation, string_view subject, string_view "
       "said)") {
-  // The enumeration's type has 6 bits.
-  const auto status = static_cast<natsStatus>(x.pick<int>({NATS_TIMEOUT, 0, 63}));
-  throw nats::error(nats::make_error_code(status), "publish", x.text("a"), x.text("Timeout"));
+  // natsStatus has no room for the last two.
+  const std::error_code code(x.pick<int>({NATS_TIMEOUT, 0, -1, 1'000'000}), nats::category());
+  throw nats::error(code, "publish", x.text("a"), x.text("Timeout"));
 }
 CALLS(connect, "nats::connection::connect(connect_options options, context ctx)") {
   const giver server;
