@@ -10,7 +10,8 @@
 set(SLEY_BACKTRACE_OBJECT "${CMAKE_CURRENT_BINARY_DIR}/backtrace.o")
 
 set(take "")
-set(rename "")
+# Which files it reads is told by sley (src/platform/line_tables.cpp), not by the dynamic loader.
+set(rename --redefine-sym dl_iterate_phdr=sley_backtrace_dl_iterate_phdr)
 foreach(function IN ITEMS create_state pcinfo syminfo)
   list(APPEND take -Wl,-u,backtrace_${function})
   # binutils asks which ones to keep by their new names, LLVM by the old ones.

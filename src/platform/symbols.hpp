@@ -36,9 +36,10 @@ using frame_visitor = void (*)(void* arg, const frame_name& frame);
 // first, then the real one. Does not call it if the address is in no known code. `pc` is a return
 // address; for the address of an instruction, such as that of a fault, pass the one after it.
 //
-// The first call reads the tables of the program and its libraries: 0.1 s, and more for a large
-// program; later calls take some us. Libraries that are loaded after it have names, but no lines.
-// The first call takes a lock of the dynamic loader, and so does each call for code without lines.
+// The first call for code of the program reads the tables of the program, and the first one for
+// code of a library reads the library's: 0.1 s, and more for a large file; later calls take some
+// us. A call that reads takes a lock of the dynamic loader for a moment, and so does each call for
+// code without lines.
 // Needs 32 KB of stack: for a machine's stack or a signal's, not for a goroutine's.
 void describe(std::uintptr_t pc, frame_visitor visit, void* arg) noexcept;
 
@@ -66,22 +67,25 @@ class symbol_source {
 
 const symbol_source& own_symbols() noexcept;
 
+// What libbacktrace has read of a file; see platform/line_tables.hpp.
+struct line_tables {
+  backtrace_state* state = nullptr;
+  std::uintptr_t bias = 0;  // how far the file lies from where it was linked for
+};
+
 // The names in a file that this process need not have loaded. Knows none without libbacktrace. What
 // has been read of the file is never freed.
 class file_symbols {
  public:
-  // The path must live as long as this object. `bias`: the addresses that are asked for are larger
-  // by this than the file's own. `is_movable`: the file is a library, or a program that may be
-  // loaded anywhere (ET_DYN).
-  file_symbols(const char* path, std::uintptr_t bias, bool is_movable) noexcept;
+  // `bias`: the addresses that are asked for are larger by this than the file's own.
+  file_symbols(const char* path, std::uintptr_t bias) noexcept;
 
   // False, without a visit: nothing is known of it.
   bool describe(std::uintptr_t pc, frame_visitor visit, void* arg) const noexcept;
   object_name name_of_object(std::uintptr_t address) const noexcept;
 
  private:
-  backtrace_state* state_ = nullptr;
-  std::uintptr_t shift_;  // from the addresses that are asked for to libbacktrace's
+  line_tables tables_;
 };
 
 // As describe, without debug information: calls `visit` at most once.
@@ -89,6 +93,9 @@ void describe_by_loader(std::uintptr_t pc, frame_visitor visit, void* arg) noexc
 
 // Whether describe can know lines, of code that was compiled with debug information.
 bool knows_lines() noexcept;
+
+// Whether a C++ compiler made the name.
+bool is_mangled(std::string_view name) noexcept;
 
 // A name as in the source, written to `buffer` and cut to its size; or the name itself, if it is
 // not one that a C++ compiler made. Without `may_allocate` every name is returned as it is, because

@@ -25,7 +25,6 @@ class elf_file {
   elf_file& operator=(const elf_file&) = delete;
 
   bool is_core() const noexcept { return head_.e_type == ET_CORE; }
-  bool is_movable() const noexcept { return head_.e_type == ET_DYN; }
   std::span<const ElfW(Phdr)> segments() const noexcept { return segments_; }
   // What the file has of a segment.
   std::span<const std::byte> contents(const ElfW(Phdr) & segment) const noexcept;

@@ -7,7 +7,7 @@ namespace sley::inspect {
 const platform::file_symbols& target_names::symbols_of(const module& m) const {
   auto& symbols = symbols_[&m];
   if (symbols == nullptr) {
-    symbols = std::make_unique<platform::file_symbols>(m.file.c_str(), m.bias, m.elf->is_movable());
+    symbols = std::make_unique<platform::file_symbols>(m.file.c_str(), m.bias);
   }
   return *symbols;
 }

@@ -45,8 +45,7 @@ std::string build_id_of(const std::string& file) {
 // The names in one file, at the addresses that the file has.
 class file_names final : public platform::symbol_source {
  public:
-  explicit file_names(std::string path, bool is_movable)
-      : path_(std::move(path)), symbols_(path_.c_str(), 0, is_movable) {}
+  explicit file_names(const std::string& path) : symbols_(path.c_str(), 0) {}
 
   bool knows(std::uintptr_t pc) const {
     return symbols_.describe(pc, [](void*, const platform::frame_name&) {}, nullptr);
@@ -62,7 +61,6 @@ class file_names final : public platform::symbol_source {
   }
 
  private:
-  std::string path_;
   platform::file_symbols symbols_;
 };
 
@@ -101,8 +99,7 @@ class symbolizer {
     const std::string path = is_given ? same->second : place.file;
     auto& names = names_[path + '\0' + place.build_id];
     if (names == nullptr && (is_given || build_id_of(path) == place.build_id)) {
-      const auto elf = elf_file::open(path);
-      if (elf != nullptr) names = std::make_unique<file_names>(path, elf->is_movable());
+      if (elf_file::open(path) != nullptr) names = std::make_unique<file_names>(path);
     }
     return names.get();
   }

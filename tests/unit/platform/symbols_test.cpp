@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "platform/build_id.hpp"
+#include "platform/line_tables.hpp"
 #include "platform/os.hpp"
 #include "support/line_numbers.hpp"
 #include "support/linkage.hpp"
@@ -207,6 +208,62 @@ TEST(symbols, a_library_function_has_its_name) {
   EXPECT_NE(frames.back().file, "");
 }
 
+dl_phdr_info program_as_loaded() {
+  dl_phdr_info program = {};
+  const auto take_first = [](dl_phdr_info* first, std::size_t, void* to) {
+    *static_cast<dl_phdr_info*>(to) = *first;
+    return 1;
+  };
+  dl_iterate_phdr(take_first, &program);
+  return program;
+}
+
+// Otherwise the first report of a program would read the debug information of all its libraries.
+TEST(symbols, each_file_is_read_by_itself) {
+  if (!platform::knows_lines()) GTEST_SKIP() << "no libbacktrace";
+  if (sley_test::is_linked_statically()) GTEST_SKIP() << "one file";
+  const std::uintptr_t here = symbols_test::plain_function() - 1;
+  const std::uintptr_t there = start_of_l64a();
+  const platform::line_tables of_program = platform::line_tables_with(here);
+  ASSERT_NE(of_program.state, nullptr);
+  EXPECT_EQ(platform::line_tables_with(here).state, of_program.state);
+  EXPECT_NE(platform::line_tables_with(there).state, of_program.state);
+  EXPECT_NE(platform::symbol_at(of_program, here).function, "");
+  EXPECT_EQ(platform::symbol_at(of_program, there).function, "");
+}
+
+#ifdef SLEY_TEST_PLUGIN
+TEST(symbols, a_library_that_is_loaded_later_has_lines) {
+  if (!lines_are_known()) GTEST_SKIP() << "no libbacktrace or no debug information";
+  ASSERT_FALSE(frames_of(symbols_test::plain_function()).empty());
+  ASSERT_FALSE(frames_of(start_of_l64a() + 1).empty());
+  void* const plugin = dlopen(SLEY_TEST_PLUGIN, RTLD_NOW | RTLD_LOCAL);
+  ASSERT_NE(plugin, nullptr) << dlerror();
+  const std::uintptr_t start = address_of(static_cast<char*>(dlsym(plugin, "of_a_plugin")));
+  const std::vector<frame> frames = frames_of(start + 1);
+  ASSERT_EQ(frames.size(), 1U);
+  EXPECT_EQ(frames[0].function, "of_a_plugin");
+  EXPECT_TRUE(frames[0].file.ends_with("unit/platform/plugin.cpp")) << frames[0].file;
+  EXPECT_EQ(frames[0].line, 5);
+  EXPECT_EQ(frames[0].function_start, start);
+}
+#endif
+
+TEST(symbols, a_file_need_not_be_loaded) {
+  if (!platform::knows_lines()) GTEST_SKIP() << "no libbacktrace";
+  constexpr std::uintptr_t bias = 0x10000000;
+  const dl_phdr_info program = program_as_loaded();
+  const platform::file_symbols symbols("/proc/self/exe", bias);
+  const std::uintptr_t start = address_of(&symbols_test::plain_function);
+  frame_name seen;
+  ASSERT_TRUE(symbols.describe(
+      start - program.dlpi_addr + bias + 1,
+      [](void* to, const frame_name& f) { *static_cast<frame_name*>(to) = f; }, &seen));
+  EXPECT_EQ(readable(seen.function), "symbols_test::plain_function()");
+  EXPECT_EQ(seen.function_start, start - program.dlpi_addr + bias);
+  EXPECT_FALSE(platform::file_symbols("/no/such/file", bias).describe(start, nullptr, nullptr));
+}
+
 TEST(symbols, without_lines_there_are_the_loaders_names_and_files) {
   if (sley_test::is_linked_statically()) GTEST_SKIP() << "no loader knows names of it";
   const std::uintptr_t start = start_of_l64a();
@@ -228,12 +285,7 @@ TEST(symbols, without_lines_a_programs_own_function_has_at_least_its_file) {
 }
 
 TEST(symbols, without_lines_an_address_is_the_one_in_the_file_with_its_build_id) {
-  dl_phdr_info program = {};
-  const auto take_first = [](dl_phdr_info* first, std::size_t, void* to) {
-    *static_cast<dl_phdr_info*>(to) = *first;
-    return 1;
-  };
-  dl_iterate_phdr(take_first, &program);
+  const dl_phdr_info program = program_as_loaded();
   const std::uintptr_t pc = symbols_test::plain_function();
   frame_name seen;
   platform::describe_by_loader(
