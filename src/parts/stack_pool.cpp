@@ -168,21 +168,24 @@ void stack_pool::chill(stack* s) noexcept {
   give_place({.home = home, .index = index, .is_used = true});
 }
 
-// Takes the lock for each stack, so that no thread waits for it long.
 bool stack_pool::trim(std::size_t most) noexcept {
   std::size_t surplus;
   {
     detail::lock_guard guard(lock_);
     surplus = std::exchange(least_free_, free_count_);
   }
-  const std::size_t count = std::min(surplus, most);
-  for (std::size_t i = 0; i < count; ++i) {
-    detail::lock_guard guard(lock_);
-    if (free_ == nullptr) break;
-    chill(pop_free());
-  }
+  give_back(std::min(surplus, most));
   detail::lock_guard guard(lock_);
   return free_ == nullptr;
+}
+
+// Takes the lock for each stack, so that no thread waits for it long.
+void stack_pool::give_back(std::size_t count) noexcept {
+  for (; count > 0; --count) {
+    detail::lock_guard guard(lock_);
+    if (free_ == nullptr) return;
+    chill(pop_free());
+  }
 }
 
 stack* stack_pool::take_sized(std::size_t bytes) noexcept {

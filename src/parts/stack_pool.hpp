@@ -86,6 +86,8 @@ class stack_pool {
   // Gives back the memory of up to `most` free stacks that were not needed since the last call.
   // True if no free stack is left.
   bool trim(std::size_t most) noexcept;
+  // Gives back the memory of `count` free stacks, or of all if there are fewer.
+  void give_back(std::size_t count) noexcept;
 
   // Is a stack free and in no cache? The answer may be outdated at once.
   bool has_free() const noexcept;

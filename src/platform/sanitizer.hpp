@@ -99,6 +99,13 @@ inline constexpr bool sanitizer_sees_calls = true;
 inline constexpr bool sanitizer_sees_calls = false;
 #endif
 
+// Does it look for leaks at the end of the process, and for pointers in what register_root names?
+#ifdef SLEY_ASAN
+inline constexpr bool sanitizer_finds_leaks = true;
+#else
+inline constexpr bool sanitizer_finds_leaks = false;
+#endif
+
 // Around a sleep in futex(2): the thread sanitizer keeps signals from a thread until that does
 // something it watches, unless it knows that the thread waits. GCC's can't be told: there a signal
 // waits until the sleep is over.

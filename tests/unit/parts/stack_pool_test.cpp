@@ -288,6 +288,16 @@ TEST_F(stack_pool_test, warm_stacks_are_taken_before_cold_ones_and_cold_before_n
   EXPECT_EQ(pool.made(), 4U);
 }
 
+TEST_F(stack_pool_test, stacks_that_were_needed_just_now_are_given_back_as_well) {
+  give_all(pool, take_many(pool, 10));
+  pool.give_back(4);
+  for (int i = 0; i < 6; ++i) EXPECT_NE(pool.take_batch(1), nullptr);
+  EXPECT_EQ(pool.take_batch(1), nullptr);
+  give_all(pool, take_many(pool, 10));
+  pool.give_back(SIZE_MAX);
+  EXPECT_EQ(pool.take_batch(1), nullptr);
+}
+
 TEST_F(stack_pool_test, the_figures_are_of_address_space_which_trimming_keeps) {
   EXPECT_EQ(pool.made(), 0U);
   EXPECT_EQ(pool.reserved_bytes(), 0U);
