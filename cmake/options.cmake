@@ -131,17 +131,4 @@ if(PROJECT_IS_TOP_LEVEL)
   if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
     set(CMAKE_BUILD_TYPE RelWithDebInfo CACHE STRING "type of build" FORCE)
   endif()
-  if(NOT DEFINED CMAKE_CXX_COMPILER_LAUNCHER)
-    find_program(SLEY_CCACHE ccache)
-    mark_as_advanced(SLEY_CCACHE)
-    # Without these words it caches nothing that uses a precompiled header (tests/CMakeLists.txt):
-    # it would not see a macro that is defined before the header is included, which happens nowhere
-    # here, nor __TIME__ in the header. And without looking at the files that are included, instead of
-    # at what the preprocessor makes of them, it would take a precompiled header of before a comment
-    # was changed, in which the compiler does not know the file again: it would include it twice.
-    if(SLEY_CCACHE)
-      set(CMAKE_CXX_COMPILER_LAUNCHER
-        env CCACHE_SLOPPINESS=pch_defines,time_macros CCACHE_DEPEND=1 "${SLEY_CCACHE}")
-    endif()
-  endif()
 endif()

@@ -38,11 +38,6 @@ function(sley_precompile target group)
     target_precompile_headers(${target} PRIVATE ${ARGN})
     set_property(GLOBAL PROPERTY sley_precompiled_${group} ${target})
   endif()
-  if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
-    # Otherwise no two are the same, and ccache finds nothing again.
-    target_compile_options(${target}
-      PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:SHELL:-Xclang -fno-pch-timestamp>")
-  endif()
 endfunction()
 
 # sley_unity(target)   with SLEY_UNITY its files are compiled a dozen at a time. What clang then says of

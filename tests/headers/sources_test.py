@@ -86,13 +86,13 @@ def must_run(command, folder):
         sys.exit(said)
 
 
-def without_ccache(command):
+def without_launcher(command):
     words = shlex.split(command)
     return words[next(i for i, word in enumerate(words) if os.path.basename(word) == "g++"):]
 
 
 def commands_of(build):
-    return [(pathlib.Path(entry["file"]), without_ccache(entry["command"]))
+    return [(pathlib.Path(entry["file"]), without_launcher(entry["command"]))
             for entry in json.loads((build / "compile_commands.json").read_text())]
 
 
