@@ -3,6 +3,7 @@
 #ifdef SLEY_BACKTRACE
 
 #include "base/published.hpp"
+#include "platform/loaded_code.hpp"
 #include "platform/sanitizer.hpp"
 
 #include <limits.h>
@@ -73,53 +74,34 @@ backtrace_state* read_tables(const char* path) noexcept {
 
 // ---- the files of this process ----
 
-struct loaded_file {
+struct read_file {
   std::uintptr_t begin = 0;
   line_tables tables;
   base::published<std::uintptr_t> end;  // 0: not there yet
 };
 
-constinit std::array<loaded_file, 256> files;
+constinit std::array<read_file, 256> files;
 constinit detail::atomic<std::size_t> taken_files{0};  // more than there are, once all are taken
 
-const loaded_file* find_file(std::uintptr_t at) noexcept {
+const read_file* find_file(std::uintptr_t at) noexcept {
   const std::size_t taken = std::min(taken_files.load_relaxed(), files.size());
-  for (const loaded_file& file : std::span(files).first(taken)) {
+  for (const read_file& file : std::span(files).first(taken)) {
     if (at < file.end.read() && at >= file.begin) return &file;
   }
   return nullptr;
 }
 
-// What the dynamic loader says of a file.
-struct file_search {
-  std::uintptr_t at;
-  bool is_found = false;
-  bool is_program = false;
-  std::uintptr_t bias = 0;
-  std::uintptr_t begin = UINTPTR_MAX;
-  std::uintptr_t end = 0;
-  std::array<char, PATH_MAX> path;  // a copy, because the file may be unloaded
+// What the dynamic loader says of a file, whose path is copied because it may be unloaded.
+struct found_file {
+  loaded_file file;
+  std::array<char, PATH_MAX> path;
 };
 
-// Ends the search at the file that has the address. The program itself has an empty name there.
-int find_loaded(dl_phdr_info* file, std::size_t, void* arg) noexcept {
-  auto* search = static_cast<file_search*>(arg);
-  const std::span segments(file->dlpi_phdr, file->dlpi_phnum);
-  search->is_found = std::ranges::any_of(segments, [&](const ElfW(Phdr) & part) {
-    return part.p_type == PT_LOAD && search->at - (file->dlpi_addr + part.p_vaddr) < part.p_memsz;
-  });
-  if (!search->is_found) return 0;
-  for (const ElfW(Phdr) & part : segments) {
-    if (part.p_type != PT_LOAD) continue;
-    const std::uintptr_t start = file->dlpi_addr + part.p_vaddr;
-    search->begin = std::min(search->begin, start);
-    search->end = std::max(search->end, start + part.p_memsz);
-  }
-  search->bias = file->dlpi_addr;
-  search->is_program = *file->dlpi_name == '\0';
-  const std::string_view name = file->dlpi_name;
-  search->path[name.copy(search->path.data(), search->path.size() - 1)] = '\0';
-  return 1;
+void copy_found(void* arg, const loaded_file& file) noexcept {
+  auto* found = static_cast<found_file*>(arg);
+  found->file = file;
+  const std::string_view path = file.file;
+  found->path[path.copy(found->path.data(), found->path.size() - 1)] = '\0';
 }
 
 }  // namespace
@@ -127,18 +109,18 @@ int find_loaded(dl_phdr_info* file, std::size_t, void* arg) noexcept {
 // The loader's lock is not held while the tables are read, which takes long: a thread may be
 // stopped there, and other threads may want the lock meanwhile.
 line_tables line_tables_with(std::uintptr_t address) noexcept {
-  if (const loaded_file* known = find_file(address); known != nullptr) return known->tables;
-  file_search found;
-  found.at = address;
-  dl_iterate_phdr(&find_loaded, &found);
-  if (!found.is_found || taken_files.load_relaxed() >= files.size()) return {};
-  const char* const path = found.is_program ? nullptr : found.path.data();
-  const line_tables tables = {read_tables(path), found.bias};
+  if (const read_file* known = find_file(address); known != nullptr) return known->tables;
+  found_file found;
+  if (!visit_file_with(address, &copy_found, &found)) return {};
+  if (taken_files.load_relaxed() >= files.size()) return {};
+  const bool is_program = found.path[0] == '\0';
+  const line_tables tables = {read_tables(is_program ? nullptr : found.path.data()),
+                              found.file.bias};
   const std::size_t place = taken_files.add_relaxed(1);
   if (place >= files.size()) return tables;
-  files[place].begin = found.begin;
+  files[place].begin = found.file.begin;
   files[place].tables = tables;
-  files[place].end.publish(found.end);
+  files[place].end.publish(found.file.end);
   return tables;
 }
 

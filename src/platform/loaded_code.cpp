@@ -5,6 +5,8 @@
 
 #include <link.h>
 
+#include <algorithm>
+
 namespace sley::platform {
 
 namespace {
@@ -33,7 +35,40 @@ struct visit_by_list {
   }
 };
 
+struct search_by_address {
+  std::uintptr_t address;
+  loaded_file_visitor visit;
+  void* arg;
+
+  // Ends the search at the file that has the address.
+  static int look_at_object(dl_phdr_info* object, std::size_t, void* arg) noexcept {
+    const auto* self = static_cast<const search_by_address*>(arg);
+    const std::span segments(object->dlpi_phdr, object->dlpi_phnum);
+    loaded_file file;
+    file.begin = UINTPTR_MAX;
+    bool is_inside = false;
+    for (const ElfW(Phdr) & s : segments) {
+      if (s.p_type != PT_LOAD) continue;
+      const std::uintptr_t begin = object->dlpi_addr + s.p_vaddr;
+      file.begin = std::min(file.begin, begin);
+      file.end = std::max(file.end, begin + s.p_memsz);
+      is_inside = is_inside || self->address - begin < s.p_memsz;
+    }
+    if (!is_inside) return 0;
+    file.bias = object->dlpi_addr;
+    file.file = object->dlpi_name;
+    file.build_id = find_build_id(segments, object->dlpi_addr);
+    self->visit(self->arg, file);
+    return 1;
+  }
+};
+
 }  // namespace
+
+bool visit_file_with(std::uintptr_t address, loaded_file_visitor visit, void* arg) noexcept {
+  search_by_address search{address, visit, arg};
+  return dl_iterate_phdr(&search_by_address::look_at_object, &search) != 0;
+}
 
 void for_each_loaded_code(loaded_code_visitor visit, void* arg) noexcept {
   visit_by_list all{visit, arg};

@@ -11,7 +11,6 @@
 #include <link.h>
 #include <sys/auxv.h>
 
-#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
@@ -39,25 +38,19 @@ std::span<const std::byte> build_id_of(const std::byte* start, std::uintptr_t bi
   return find_build_id({segments, elf.e_phnum}, bias);
 }
 
-struct file_search {
+struct place_in_file {
   std::uintptr_t at;
   frame_name* frame;
 };
 
-// Ends the search at the file that has the address. The program itself has an empty name there.
-int complete_if_inside(dl_phdr_info* file, std::size_t, void* arg) noexcept {
-  auto* s = static_cast<file_search*>(arg);
-  const std::span segments(file->dlpi_phdr, file->dlpi_phnum);
-  const bool is_inside = std::ranges::any_of(segments, [&](const ElfW(Phdr) & part) {
-    return part.p_type == PT_LOAD && s->at - (file->dlpi_addr + part.p_vaddr) < part.p_memsz;
-  });
-  if (!is_inside) return 0;
-  const bool is_program = *file->dlpi_name == '\0';
-  s->frame->file =
-      view_of(is_program ? reinterpret_cast<const char*>(getauxval(AT_EXECFN)) : file->dlpi_name);
-  s->frame->address_in_file = s->at - file->dlpi_addr;
-  s->frame->build_id = find_build_id(segments, file->dlpi_addr);
-  return 1;
+// The program itself has an empty name there.
+void complete_by_file(void* arg, const loaded_file& file) noexcept {
+  const auto* place = static_cast<const place_in_file*>(arg);
+  const bool is_program = *file.file == '\0';
+  place->frame->file =
+      view_of(is_program ? reinterpret_cast<const char*>(getauxval(AT_EXECFN)) : file.file);
+  place->frame->address_in_file = place->at - file.bias;
+  place->frame->build_id = file.build_id;
 }
 
 // Adds the dynamic loader's knowledge. False if it has none: `at` is in no file's mapping. Of a
@@ -67,8 +60,8 @@ bool complete_by_loader(std::uintptr_t at, frame_name& frame) noexcept {
   link_map* map = nullptr;
   if (dladdr1(reinterpret_cast<void*>(at), &info, reinterpret_cast<void**>(&map),
               RTLD_DL_LINKMAP) == 0) {
-    file_search search = {at, &frame};
-    return dl_iterate_phdr(&complete_if_inside, &search) != 0;
+    place_in_file place = {at, &frame};
+    return visit_file_with(at, &complete_by_file, &place);
   }
   frame.file = view_of(info.dli_fname);
   frame.address_in_file = at - map->l_addr;

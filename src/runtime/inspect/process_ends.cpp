@@ -50,7 +50,8 @@ std::terminate_handler former_handler = nullptr;  // [const] once installed
 
 void install_process_ends() noexcept {
   former_handler = std::set_terminate(&on_terminate);
-  // In the reverse order, before the destruction of static objects that were made before this.
+  // exit() calls the last of these first. Afterwards it destroys static objects that were made
+  // before this.
   if constexpr (platform::sanitizer_finds_leaks) std::atexit(&give_back_free_stacks);
   std::atexit(&wait_for_last_words);
   std::at_quick_exit(&begin_last_words);
