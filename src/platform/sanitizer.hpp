@@ -81,6 +81,10 @@ inline constexpr bool is_thread_sanitizer = false;
 // May a signal come while the handler of another one runs? The thread sanitizer runs handlers with
 // all signals blocked, and keeps in one place which were not.
 inline constexpr bool sanitizer_nests_signals = !is_thread_sanitizer;
+// Does each signal reach its handler in the thread that it was sent to? The thread sanitizer keeps
+// a signal with the stack that the thread was on, until it watches something on that stack again.
+// That may be on another thread, or never.
+inline constexpr bool sanitizer_delivers_signals = !is_thread_sanitizer;
 // Do its reports call a stack by the name that it is given?
 inline constexpr bool sanitizer_names_stacks = is_thread_sanitizer;
 // Does instrumented code run in a copy of the process, on a stack of its own? The thread sanitizer

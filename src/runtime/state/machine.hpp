@@ -130,8 +130,9 @@ struct alignas(platform::cache_line_bytes) machine {
   detail::atomic<stack_trace*> trace_to;  // [atomic TC-1]
   // The thread is in a write of sley's, which reports a broken pipe itself: ignore SIGPIPE.
   detail::atomic<bool> writes_to_pipe;  // relaxed: the handler runs on the same thread
-  // A signal is on its way to the thread: sysmon sends no second one. Its own look and the sender's
-  // taking back are relaxed, because a second signal would do no harm.
+  // A signal is on its way to the thread: sysmon sends no second one, unless signals get lost, as
+  // under the thread sanitizer. Its own look and the sender's taking back are relaxed, because a
+  // second signal would do no harm.
   //   TC-2  Of two signals the first handler may take the mark of both, and the second handler then
   //         does nothing. So the first one sees what both senders have asked for:
   //         exchange_acq_rel(true) in ask_thread and in interrupt <-> exchange_acq_rel(false) in

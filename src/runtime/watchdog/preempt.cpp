@@ -12,6 +12,7 @@
 #include "platform/interrupt.hpp"
 #include "platform/os.hpp"
 #include "platform/probes.hpp"
+#include "platform/sanitizer.hpp"
 #include "platform/unseen.hpp"
 #include "runtime/inspect/stack_trace.hpp"
 #include "runtime/queue/hand_off.hpp"
@@ -186,7 +187,7 @@ bool interrupt(machine* m, bool even_asleep) noexcept {
   detail::lock_guard guard(m->border.guard());
   const std::int32_t thread_id = m->thread_id.load_relaxed();  // changed under the guard
   if (thread_id == 0) return false;
-  if (m->signalled.load_relaxed()) return true;
+  if (platform::sanitizer_delivers_signals && m->signalled.load_relaxed()) return true;
   if (!even_asleep && is_asleep(thread_id)) return false;
   m->signalled.exchange_acq_rel(true, "TC-2");
   const bool is_sent = platform::interrupt_thread(thread_id);
