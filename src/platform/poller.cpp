@@ -66,6 +66,7 @@ int open_poll_set() noexcept {
 
 int watch(std::uint32_t set, int fd, std::uint64_t tag) noexcept {
   const int saved = errno;
+  note_watched();
   epoll_event event = {};
   event.events = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLPRI | EPOLLET;
   event.data.u64 = tag;
@@ -115,6 +116,7 @@ bool wait_for_events(std::int64_t deadline_ns) noexcept {
 
 void break_wait() noexcept {
   const int saved = errno;
+  note_break();
   const std::uint64_t one = 1;
   static_cast<void>(!::write(breaker(), &one, sizeof one));
   errno = saved;

@@ -152,10 +152,15 @@ bool interrupt_thread(std::int32_t thread_id) noexcept {
 void wait_for_any(std::span<pollfd> descriptors, std::int64_t deadline_ns) noexcept {
   simulated::note_awaited(descriptors);
   const auto count = static_cast<nfds_t>(descriptors.size());
-  if (::poll(descriptors.data(), count, 0) != 0 || deadline_ns <= simulated::now_ns()) return;
-  simulated::sleep_as(state::polling, nullptr, deadline_ns);
-  ::poll(descriptors.data(), count, 0);
+  if (::poll(descriptors.data(), count, 0) == 0 && deadline_ns > simulated::now_ns()) {
+    simulated::sleep_as(state::polling, nullptr, deadline_ns);
+    ::poll(descriptors.data(), count, 0);
+  }
+  simulated::note_waited();
 }
+
+void note_watched() noexcept { simulated::note_watched(); }
+void note_break() noexcept { simulated::note_break(); }
 
 }  // namespace sley::platform
 

@@ -33,11 +33,15 @@ thread* left = nullptr;  // the thread that the last switch left
 std::int64_t clock_ns = first_ns;
 pollfd awaited[most_awaited];
 std::size_t awaited_count = 0;
+bool is_any_watched = false;
+bool is_broken = false;
 bool (*on_interrupt)() noexcept = nullptr;
 
 std::span<thread> all() noexcept { return {threads, made}; }
 
+// Asks the kernel only if there can be events, because the question costs more than a step.
 bool has_events(int wait_ms) noexcept {
+  if (!is_any_watched && !is_broken) return false;
   pollfd looked_at[most_awaited];
   std::ranges::copy(awaited, looked_at);
   return ::poll(looked_at, awaited_count, wait_ms) > 0;
@@ -152,6 +156,9 @@ void note_awaited(std::span<const pollfd> descriptors) noexcept {
   std::ranges::copy(descriptors, awaited);
   awaited_count = descriptors.size();
 }
+void note_watched() noexcept { is_any_watched = true; }
+void note_break() noexcept { is_broken = true; }
+void note_waited() noexcept { is_broken = false; }
 void set_interrupt_hook(bool (*hook)() noexcept) noexcept { on_interrupt = hook; }
 extent stack_of_this_thread() noexcept {
   return {running->stack, running->stack == nullptr ? 0 : stack_bytes};
