@@ -56,6 +56,10 @@ void sampled_thread::take(void* self, const void* ucontext, std::uint32_t interv
   platform::passes_order(self);
   const platform::unseen unseen;
   auto* t = static_cast<sampled_thread*>(self);
+  // The ring has one owner.
+  const bool is_its_own =
+      platform::sanitizer_delivers_signals || t->thread_id_ == platform::current_thread_id();
+  if (!is_its_own) return;
   const std::uint64_t all = t->missed_.load_relaxed() + intervals;  // own handler's
   cpu_sample* s = t->samples_.begin();
   t->missed_.store_relaxed(s == nullptr ? all : 0);  // likewise
