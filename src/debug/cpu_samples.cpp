@@ -56,7 +56,7 @@ void sampled_thread::take(void* self, const void* ucontext, std::uint32_t interv
   platform::passes_order(self);
   const platform::unseen unseen;
   auto* t = static_cast<sampled_thread*>(self);
-  // The ring has one owner.
+  // No other thread may add to the ring.
   const bool is_its_own =
       platform::sanitizer_delivers_signals || t->thread_id_ == platform::current_thread_id();
   if (!is_its_own) return;

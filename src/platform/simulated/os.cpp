@@ -159,9 +159,6 @@ void wait_for_any(std::span<pollfd> descriptors, std::int64_t deadline_ns) noexc
   simulated::note_waited();
 }
 
-void note_watched() noexcept { simulated::note_watched(); }
-void note_break() noexcept { simulated::note_break(); }
-
 }  // namespace sley::platform
 
 // ---- libc ----

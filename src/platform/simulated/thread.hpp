@@ -51,10 +51,7 @@ thread& self() noexcept;
 std::int64_t now_ns() noexcept;
 // The events that polling threads wait for; all wait for the same.
 void note_awaited(std::span<const pollfd> descriptors) noexcept;
-// Events can come from now on: for good, or until note_waited().
-void note_watched() noexcept;
-void note_break() noexcept;
-// A wait is over, and its caller takes the break.
+// A wait is over, and its caller takes the break that was noted.
 void note_waited() noexcept;
 
 // Puts the thread to sleep until it is woken, interrupted, or the clock reaches wake_at_ns.

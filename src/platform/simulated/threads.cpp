@@ -156,8 +156,6 @@ void note_awaited(std::span<const pollfd> descriptors) noexcept {
   std::ranges::copy(descriptors, awaited);
   awaited_count = descriptors.size();
 }
-void note_watched() noexcept { is_any_watched = true; }
-void note_break() noexcept { is_broken = true; }
 void note_waited() noexcept { is_broken = false; }
 void set_interrupt_hook(bool (*hook)() noexcept) noexcept { on_interrupt = hook; }
 extent stack_of_this_thread() noexcept {
@@ -243,3 +241,10 @@ std::uint32_t count() noexcept {
 }
 
 }  // namespace sley::platform::simulated
+
+namespace sley::platform {
+
+void note_watched() noexcept { simulated::is_any_watched = true; }
+void note_break() noexcept { simulated::is_broken = true; }
+
+}  // namespace sley::platform
