@@ -1,7 +1,7 @@
-// Aim: where other processes have the CPUs, processors are kept in reserve, and given back as soon
-// as work waits for one, or the CPUs are free again. Method: the process has one CPU and two
-// processors, so that its own threads wait for each other; goroutines send bytes to and fro, each
-// of which takes microseconds.
+// Aim: where there are not enough CPUs for the processors, some are kept in reserve, and given back
+// as soon as work waits for one, or there are CPUs again. Method: the process has one CPU and two
+// or more processors, so that its own threads wait for each other; goroutines send bytes to and
+// fro, each of which takes microseconds.
 #include "support/affinity.hpp"
 #include "support/harness.hpp"
 
@@ -24,11 +24,11 @@ namespace {
 
 constexpr int pairs = 32;
 
-// Two processors on one CPU, until this is destroyed.
+// Processors on one CPU, until this is destroyed.
 class crowded_cpus {
  public:
-  crowded_cpus() {
-    sley::runtime::set_max_procs(2);
+  explicit crowded_cpus(int procs = 2) {
+    sley::runtime::set_max_procs(procs);
     set_affinity(first_of(before_));
   }
   ~crowded_cpus() {
@@ -88,13 +88,22 @@ class chatter {
 };
 
 // Looks seldom, because the goroutine that looks is itself one of the running ones.
-bool eventually_in_reserve(std::uint64_t procs) {
+template <class Condition>
+bool eventually_reserve(Condition is_right) {
   const auto end = std::chrono::steady_clock::now() + sley_test::patience;
-  while (read_stats().reserve_procs != procs) {
+  while (!is_right(read_stats().reserve_procs)) {
     if (std::chrono::steady_clock::now() > end) return false;
     sley::this_goroutine::sleep_for(1ms);
   }
   return true;
+}
+
+bool eventually_in_reserve(std::uint64_t procs) {
+  return eventually_reserve([procs](std::uint64_t reserve) { return reserve >= procs; });
+}
+
+bool eventually_none_in_reserve() {
+  return eventually_reserve([](std::uint64_t reserve) { return reserve == 0; });
 }
 
 }  // namespace
@@ -105,7 +114,14 @@ GO_TEST(reserve, is_kept_while_machines_wait_for_cpus_and_released_when_all_are_
     const chatter talk;
     EXPECT_TRUE(eventually_in_reserve(1));
   }
-  EXPECT_TRUE(eventually_in_reserve(0));
+  EXPECT_TRUE(eventually_none_in_reserve());
+}
+
+// A thread that does nothing for a millisecond because it has no CPU is no reason to release it.
+GO_TEST(reserve, comes_to_hold_all_processors_for_which_there_is_no_cpu) {
+  const crowded_cpus cpus(8);
+  const chatter talk;
+  EXPECT_TRUE(eventually_in_reserve(7));
 }
 
 GO_TEST(reserve, is_released_when_there_are_cpus_again) {
@@ -114,7 +130,7 @@ GO_TEST(reserve, is_released_when_there_are_cpus_again) {
   const chatter talk;
   EXPECT_TRUE(eventually_in_reserve(1));
   cpus.make_room();
-  EXPECT_TRUE(eventually_in_reserve(0));
+  EXPECT_TRUE(eventually_none_in_reserve());
 }
 
 // They could not go on without the other processor, but for the end of the slice.
