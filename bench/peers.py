@@ -26,7 +26,8 @@ from xml.sax.saxutils import escape
 ROWS = ["create_chain", "spawn_join_batch", "yield1000", "pingpong_unbuf", "chan_prodcons_buf128",
         "threadring503", "mutex_uncontended", "fib_spawn", "skynet", "tcp_echo"]
 PEERS = {"peer_boost_fiber": "Boost.Fiber", "peer_onetbb": "oneTBB", "peer_asio_coro": "Asio coroutines",
-         "peer_threads": "threads", "peer_epoll": "epoll", "peer_io_uring": "io_uring"}
+         "peer_threads": "threads", "peer_epoll": "epoll", "peer_io_uring": "io_uring",
+         "peer_io_uring_calls": "io_uring, by calls"}
 QUIET_PERCENT = 5
 
 
