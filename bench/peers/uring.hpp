@@ -5,6 +5,7 @@
 
 #include <liburing.h>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -15,8 +16,6 @@ namespace bench {
 
 class uring {
  public:
-  static constexpr unsigned entries = 4096;
-
   explicit uring(unsigned flags) {
     io_uring_params params = {};
     params.flags = flags | IORING_SETUP_CQSIZE;
@@ -70,6 +69,8 @@ class uring {
   }
 
  private:
+  static constexpr unsigned entries = 4096;
+
   io_uring ring_;
   std::vector<std::array<std::byte, page_bytes>> pages_;
 };
