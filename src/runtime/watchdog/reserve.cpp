@@ -54,7 +54,6 @@ std::uint32_t procs_without_cpu() noexcept {
 
 void cpu_contention::restart() noexcept {
   ++trial_;
-  counts_whole_life_ = false;
   next_ns_ = 0;
   crowded_ = 0;
   sum_ = {0, 0};
@@ -78,8 +77,7 @@ crowding cpu_contention::look(std::int64_t now_ns) noexcept {
 void cpu_contention::add(machine& m) noexcept {
   const platform::cpu_times t = platform::thread_cpu_times(m.thread_id.load_relaxed());
   const platform::cpu_times before = std::exchange(m.share.times, t);
-  // Before the first restart a thread counts with its whole life, so that a verdict comes sooner.
-  const bool is_known = std::exchange(m.share.trial, trial_) == trial_ || counts_whole_life_;
+  const bool is_known = std::exchange(m.share.trial, trial_) == trial_;
   if (!is_known || t.ran_ns < before.ran_ns) return;  // another thread's, or not told
   sum_.ran_ns += t.ran_ns - before.ran_ns;
   sum_.waited_ns += t.waited_ns - before.waited_ns;
@@ -156,8 +154,9 @@ std::uint32_t reserve_policy::begin_trial(std::uint32_t reserve, std::int64_t no
 std::uint32_t reserve_policy::wanted(std::int64_t now_ns) noexcept {
   const std::uint32_t reserve = sched.gate.reserve();
   if (reserve != 0) {
+    const bool is_late = work_.is_any_late(now_ns);  // a look, on which has_ended relies
     if (work_.has_ended(now_ns)) return release(0);
-    if (work_.is_any_late(now_ns)) return release(reserve / 2);
+    if (is_late) return release(reserve / 2);
     if (sched.gate.idle() < reserve) cpus_.restart();  // some to be withheld are busy still
   }
   const crowding seen = cpus_.look(now_ns);

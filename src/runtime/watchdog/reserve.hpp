@@ -20,8 +20,9 @@ class cpu_contention {
  private:
   void add(machine& m) noexcept;
 
-  std::uint32_t trial_ = 1;  // samples of another one are forgotten
-  bool counts_whole_life_ = true;
+  // Samples of another one are forgotten. The first is that of new machines, so until the first
+  // restart a thread counts with its whole life, and a verdict comes sooner.
+  std::uint32_t trial_ = 0;
   std::int64_t next_ns_ = 0;
   std::uint32_t first_ = 0;  // the processor to begin with
   platform::cpu_times sum_{0, 0};
