@@ -20,6 +20,7 @@
 #include <sley/detail/lock.hpp>
 
 #include "base/intrusive_queue.hpp"
+#include "base/prefetch.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -206,16 +207,13 @@ class global_queue {
   }
 
   // Prefetches what is probably some places behind the first element. If elements have been put in
-  // front since, or taken from the middle, it is another one, or none any more. Always inlined: g++
-  // drops the call of a function that does nothing but prefetch.
+  // front since, or taken from the middle, it is another one, or none any more.
   [[gnu::always_inline]] void prefetch_ahead() const noexcept {
     constexpr std::size_t places = 8;
     const std::size_t size = elements_.size();
     if (size <= places || size > most_noted) return;
     const T* element = last_[(noted_ - size + places) % most_noted];
-    const auto* start = reinterpret_cast<const char*>(element);
-    if (start == nullptr) return;
-    for (std::size_t at = 0; at < sizeof(T); at += 64) __builtin_prefetch(start + at);
+    if (element != nullptr) base::prefetch(element);
   }
 
   void give_front_back() noexcept {

@@ -3,6 +3,7 @@
 // several at a time overlaps these misses. (100,000 sleepers wake in a third of the time.)
 #pragma once
 
+#include "base/prefetch.hpp"
 #include "platform/cpu.hpp"
 #include "runtime/state/goroutine.hpp"
 
@@ -14,12 +15,6 @@ namespace sley::rt {
 // Where fewer goroutines wait, their memory is in the caches, and prefetching it would take longer
 // than a switch.
 inline constexpr std::size_t many_waiting = 4096;
-
-// A goroutine's record.
-inline void prefetch_record(const goroutine* g) noexcept {
-  const auto* start = reinterpret_cast<const char*>(g);
-  for (std::size_t at = 0; at < sizeof(goroutine); at += 64) __builtin_prefetch(start + at);
-}
 
 // Is the goroutine's saved context on its own stack?
 inline bool has_left_stack(const goroutine* g) noexcept {
@@ -46,7 +41,7 @@ inline void prefetch_stacks(std::span<goroutine* const> all) noexcept {
 
 // Prefetches the records and stacks of goroutines.
 inline void prefetch(std::span<goroutine* const> all) noexcept {
-  for (const goroutine* g : all) prefetch_record(g);
+  for (const goroutine* g : all) base::prefetch(g);
   prefetch_stacks(all);
 }
 

@@ -1,6 +1,7 @@
 
 #include "runtime/source/timers.hpp"
 
+#include "base/prefetch.hpp"
 #include "base/check.hpp"
 #include "platform/decisions.hpp"
 #include "platform/unseen.hpp"
@@ -126,7 +127,7 @@ std::size_t fire_due(timer_set& set, std::int64_t now_ns, std::size_t limit,
     const due_element& e = due[i];
     goroutine* g = e.sleeper != nullptr ? e.sleeper : fire(set, e.t, now_ns);
     if (g == nullptr) continue;
-    prefetch_record(g);
+    base::prefetch(g);
     woken.all[woken.size++] = g;
   }
   publish_first(set);
