@@ -60,17 +60,13 @@ class portion {
 // nanoseconds, instead of finding out by another call.
 constexpr std::size_t small_read = 1024;
 
-bool is_socket(io_kind kind) noexcept {
-  return kind == io_kind::stream_socket || kind == io_kind::tcp_socket;
-}
-
 // A socket's own call is shorter than that of all files.
 long read_into(int fd, std::span<const iovec> buffers, io_kind kind) noexcept {
   if (buffers.size() != 1) {
     return platform::kernel::readv(fd, buffers.data(), static_cast<int>(buffers.size()));
   }
   const iovec& whole = buffers.front();
-  return is_socket(kind)
+  return is_stream_socket(kind)
              ? platform::kernel::recvfrom(fd, whole.iov_base, whole.iov_len, 0, nullptr, nullptr)
              : platform::kernel::read(fd, whole.iov_base, whole.iov_len);
 }
@@ -78,23 +74,59 @@ long read_into(int fd, std::span<const iovec> buffers, io_kind kind) noexcept {
 // Whether bytes are left after a read, as far as the read has told.
 enum class rest : unsigned char { unknown, none, some };
 
-// As read_into on a TCP socket that tells by TCP_INQ how much is left.
-long read_and_ask(int fd, std::span<const iovec> buffers, rest& left) noexcept {
+// For reads of a TCP socket that tells by TCP_INQ how much is left.
+struct asking_message {
+  msghdr header;
   alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))];
-  msghdr message = {};
-  message.msg_iov = const_cast<iovec*>(buffers.data());
-  message.msg_iovlen = buffers.size();
-  message.msg_control = control;
-  message.msg_controllen = sizeof control;
-  const long n = platform::kernel::recvmsg(fd, &message, 0);
-  const cmsghdr* told = n < 0 ? nullptr : CMSG_FIRSTHDR(&message);
-  if (told != nullptr && told->cmsg_level == SOL_TCP && told->cmsg_type == TCP_CM_INQ) {
+
+  explicit asking_message(std::span<const iovec> buffers) noexcept : header(message_of(buffers)) {
+    header.msg_control = control;
+    header.msg_controllen = sizeof control;
+  }
+  asking_message(const asking_message&) = delete;
+  asking_message& operator=(const asking_message&) = delete;
+
+  // After a read that was no error.
+  rest left() noexcept {
+    const cmsghdr* told = CMSG_FIRSTHDR(&header);
+    if (told == nullptr || told->cmsg_level != SOL_TCP || told->cmsg_type != TCP_CM_INQ) {
+      return rest::unknown;
+    }
     int bytes = 0;
     std::memcpy(&bytes, CMSG_DATA(told), sizeof bytes);
-    left = bytes == 0 ? rest::none : rest::some;
+    return bytes == 0 ? rest::none : rest::some;
   }
-  return n;
-}
+};
+
+// One system call that reads.
+struct reading {
+  std::span<const iovec> buffers;
+  io_kind kind;
+  bool asks;  // it is a TCP socket, and the read sets `left`
+  rest& left;
+
+  long operator()(int fd) const noexcept {
+    if (!asks) return read_into(fd, buffers, kind);
+    asking_message message(buffers);
+    const long n = platform::kernel::recvmsg(fd, &message.header, 0);
+    if (n >= 0) left = message.left();
+    return n;
+  }
+  [[gnu::noinline]] long together(int fd) const noexcept {
+    if (!is_stream_socket(kind)) return platform::not_made;
+    if (asks) {
+      asking_message message(buffers);
+      const long n = attempt_together(platform::receive_message_call(fd, message.header));
+      if (n >= 0) left = message.left();
+      return n;
+    }
+    if (buffers.size() == 1) {
+      return attempt_together(platform::receive_call(fd, bytes_of(buffers[0])));
+    }
+    msghdr message = message_of(buffers);
+    return attempt_together(platform::receive_message_call(fd, message));
+  }
+};
 
 // Does a read that leaves room tell that nothing is left? epoll(7) says so of all pipes and stream
 // sockets, but the kernel keeps to it on TCP alone. A read of a Unix socket ends at a message that
@@ -144,10 +176,7 @@ std::size_t read_some(const descriptor& d, std::span<const iovec> buffers, std::
   const bool asks = kind == io_kind::tcp_socket && room.bytes() <= small_read;
   rest left = rest::unknown;
   const long n = perform(
-      d.get(), direction::read,
-      [&left, &room, asks, kind](int fd) {
-        return asks ? read_and_ask(fd, room.buffers(), left) : read_into(fd, room.buffers(), kind);
-      },
+      d.get(), direction::read, reading{room.buffers(), kind, asks, left},
       [&left, &room, kind](long got) {
         if (got == 0 || left == rest::some) return false;
         return left == rest::none ||
@@ -164,9 +193,8 @@ std::size_t write_some(const descriptor& d, std::span<const iovec> buffers, std:
                        const Context&... ctx) noexcept {
   const portion bytes(buffers);
   const long n = perform(
-      d.get(), direction::write,
-      [&bytes, kind = d.kind()](int fd) { return put(fd, bytes.buffers(), kind); },
-      [](long) { return false; }, error, ctx...);
+      d.get(), direction::write, putting{bytes.buffers(), d.kind()}, [](long) { return false; },
+      error, ctx...);
   return n < 0 ? 0 : static_cast<std::size_t>(n);
 }
 
@@ -181,9 +209,7 @@ std::size_t write_all(const descriptor& d, std::span<const iovec> buffers, std::
   side.more_to_come();  // whatever ends it: an error is told to the next as well
   while (!cursor.is_at_end()) {
     const portion bytes(cursor.window());
-    const long n = call_with_side(
-        side, w, [&bytes, kind = d.kind()](int fd) { return put(fd, bytes.buffers(), kind); },
-        error);
+    const long n = call_with_side(side, w, putting{bytes.buffers(), d.kind()}, error);
     if (n <= 0) {
       if (n == 0) error = std::make_error_code(std::errc::io_error);  // or it would never end
       return done;

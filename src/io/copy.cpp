@@ -131,8 +131,7 @@ void move_pages(copying& c) {
 bool put_all(copying& c, std::span<std::byte> bytes) {
   while (!bytes.empty()) {
     const iovec whole = {bytes.data(), bytes.size()};
-    const long n = call_with_side(
-        c.writing, c.to, [&](int fd) { return put(fd, {&whole, 1}, c.to_kind); }, c.error);
+    const long n = call_with_side(c.writing, c.to, putting{{&whole, 1}, c.to_kind}, c.error);
     if (n == 0) c.error = std::make_error_code(std::errc::io_error);  // or it would never end
     if (n <= 0) return false;
     bytes = bytes.subspan(static_cast<std::size_t>(n));

@@ -82,6 +82,30 @@ void bind_context(rt::watched* w, const context& ctx) {
   if (!is_kept) drop(made);  // closed, or bound again meanwhile
 }
 
+// ---- reading at a place in a file ----
+
+struct reading_at {
+  rt::watched* from;
+  std::span<std::byte> buffer;
+  std::uint64_t offset;
+
+  long operator()(int fd) const noexcept {
+    return platform::kernel::pread(fd, buffer.data(), buffer.size(), static_cast<off_t>(offset));
+  }
+  // What is not in memory is read by a call that may block.
+  [[gnu::noinline]] long together(int fd) const noexcept {
+    if (!from->may_batch.load_relaxed()) return platform::not_made;
+    const long n = attempt_together(platform::read_at_call(fd, buffer, offset));
+    if (n == -EOPNOTSUPP) from->may_batch.store_relaxed(false);
+    if (n == -EAGAIN || n == -EOPNOTSUPP) return platform::not_made;
+    if (n <= 0 || std::cmp_equal(n, buffer.size())) return n;
+    const auto had = static_cast<std::size_t>(n);
+    const long rest =
+        attempt_uninterrupted(reading_at{from, buffer.subspan(had), offset + had}, fd);
+    return rest < 0 ? n : n + rest;
+  }
+};
+
 }  // namespace
 
 }  // namespace io
@@ -124,14 +148,8 @@ int descriptor::native_handle() const noexcept { return is_open() ? watched_->fd
 
 std::size_t descriptor::read_at(std::span<std::byte> buffer, std::uint64_t offset,
                                 std::error_code& error) const noexcept {
-  return io::use(
-      watched_,
-      [=](int fd) {
-        return platform::kernel::pread(fd, buffer.data(),
-                                       std::min(buffer.size(), io::most_bytes_at_once),
-                                       static_cast<off_t>(offset));
-      },
-      error);
+  const auto part = buffer.first(std::min(buffer.size(), io::most_bytes_at_once));
+  return io::use(watched_, io::reading_at{watched_, part, offset}, error);
 }
 
 std::size_t descriptor::write_at(std::span<const std::byte> bytes, std::uint64_t offset,

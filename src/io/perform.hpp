@@ -7,9 +7,12 @@
 #include <sley/detail/descriptor.hpp>
 #include <sley/runtime.hpp>
 
+#include "platform/call_batch.hpp"
 #include "platform/system_call.hpp"
 #include "runtime/entry/enter.hpp"
+#include "runtime/run/call_together.hpp"
 #include "runtime/run/netpoll.hpp"
+#include "runtime/state/sched_state.hpp"
 
 #include <cerrno>
 #include <cstddef>
@@ -70,6 +73,24 @@ long attempt_uninterrupted(const Call& call, int fd) {
     n = attempt_blocking(call, fd);
   } while (n == -EINTR);
   return n;
+}
+
+// One call in a batch: its result, or its error below 0, or `not_made`.
+inline long attempt_together(const platform::batched_call& call) noexcept {
+  rt::enter();
+  const long n = rt::call_together(call);
+  rt::leave();
+  return n;
+}
+
+// Makes a call that has the form for it together with calls of other goroutines, where the program
+// wants that. Else `not_made`.
+template <class Call>
+[[gnu::always_inline]] inline long try_together(const Call& call, int fd) {
+  if constexpr (requires { call.together(fd); }) {
+    if (__builtin_expect(rt::sched.batches_calls, 0)) return call.together(fd);
+  }
+  return platform::not_made;
 }
 
 // How an operation waits for its side, and for events: until the descriptor ends the wait.
@@ -189,8 +210,10 @@ long call_with_side(side_holder<Waits>& t, rt::watched* w, const Call& call, std
                     bool may_block = false) {
   rt::io_result result = t.result();
   while (result == rt::io_result::ready) {  // ends by the call or the descriptor
-    const long n =
-        w->is_polled && !may_block ? attempt(call, w->fd) : attempt_blocking(call, w->fd);
+    long n = try_together(call, w->fd);
+    if (n == platform::not_made) {
+      n = w->is_polled && !may_block ? attempt(call, w->fd) : attempt_blocking(call, w->fd);
+    }
     if (n == -EAGAIN) {
       result = t.wait();
     } else if (n != -EINTR) {
@@ -226,7 +249,8 @@ std::size_t use(rt::watched* w, const Call& call, std::error_code& error) noexce
     error = error_of(begun);
     return 0;
   }
-  const long n = attempt_uninterrupted(call, w->fd);
+  long n = try_together(call, w->fd);
+  if (n == platform::not_made) n = attempt_uninterrupted(call, w->fd);
   rt::enter();
   rt::end_use(w);
   rt::leave();

@@ -3,6 +3,8 @@
 
 #include <sley/detail/descriptor.hpp>
 
+#include "io/perform.hpp"
+#include "platform/call_batch.hpp"
 #include "platform/system_call.hpp"
 #include "runtime/state/machine.hpp"
 
@@ -12,6 +14,14 @@
 #include <span>
 
 namespace sley::io {
+
+inline bool is_stream_socket(detail::io_kind kind) noexcept {
+  return kind == detail::io_kind::stream_socket || kind == detail::io_kind::tcp_socket;
+}
+
+inline std::span<std::byte> bytes_of(const iovec& buffer) noexcept {
+  return {static_cast<std::byte*>(buffer.iov_base), buffer.iov_len};
+}
 
 // While it lives, a SIGPIPE of this thread does nothing, once expect_broken_pipes() was called: an
 // error is enough. Nothing that may change the thread may happen meanwhile.
@@ -38,14 +48,19 @@ inline long write_to_pipe(int fd, std::span<const iovec> buffers) noexcept {
   return write_from(fd, buffers);
 }
 
+inline msghdr message_of(std::span<const iovec> buffers) noexcept {
+  msghdr message = {};
+  message.msg_iov = const_cast<iovec*>(buffers.data());
+  message.msg_iovlen = buffers.size();
+  return message;
+}
+
 inline long send_from(int fd, std::span<const iovec> buffers) noexcept {
   if (buffers.size() == 1) {
     return platform::kernel::sendto(fd, buffers[0].iov_base, buffers[0].iov_len, MSG_NOSIGNAL,
                                     nullptr, 0);
   }
-  msghdr message = {};
-  message.msg_iov = const_cast<iovec*>(buffers.data());
-  message.msg_iovlen = buffers.size();
+  const msghdr message = message_of(buffers);
   return platform::kernel::sendmsg(fd, &message, MSG_NOSIGNAL);
 }
 
@@ -59,5 +74,19 @@ inline long put(int fd, std::span<const iovec> buffers, detail::io_kind kind) no
     default: return write_from(fd, buffers);
   }
 }
+
+// put() for call_with_side() and perform().
+struct putting {
+  std::span<const iovec> buffers;
+  detail::io_kind kind;
+
+  long operator()(int fd) const noexcept { return put(fd, buffers, kind); }
+  [[gnu::noinline]] long together(int fd) const noexcept {
+    if (!is_stream_socket(kind)) return platform::not_made;
+    if (buffers.size() == 1) return attempt_together(platform::send_call(fd, bytes_of(buffers[0])));
+    const msghdr message = message_of(buffers);
+    return attempt_together(platform::send_message_call(fd, message));
+  }
+};
 
 }  // namespace sley::io

@@ -56,6 +56,7 @@ std::uint64_t seed() noexcept {
 bool ends_slice(bool is_over) noexcept { return is_over || one_in(64); }
 bool stays_here() noexcept { return !one_in(8); }
 bool stays_in_call() noexcept { return !one_in(2); }
+bool joins_others(bool pays) noexcept { return pays || one_in(2); }
 bool wakes_for_nothing() noexcept { return one_in(8); }
 std::uint32_t kept_in_reserve(std::uint32_t wanted, std::uint32_t procs) noexcept {
   return one_in(16) ? static_cast<std::uint32_t>(next() % procs) : wanted;

@@ -4,9 +4,9 @@
 //
 // In normal builds these functions are inlined and cost nothing. The chaos build answers by a seed:
 // it shuffles, ends time slices early, sends goroutines to other machines, takes processors from
-// calls that have just begun, keeps processors in reserve, moves descriptors to other watch sets
-// and wakes threads for nothing. The simulation (platform/simulated) decides everything by its
-// plan, and has a clock of its own.
+// calls that have just begun, keeps processors in reserve, moves descriptors to other watch sets,
+// lets calls be made together and wakes threads for nothing. The simulation (platform/simulated)
+// decides everything by its plan, and has a clock of its own.
 #pragma once
 
 #include "base/random.hpp"
@@ -29,6 +29,7 @@ std::uint64_t seed() noexcept;
 bool ends_slice(bool is_over) noexcept;
 bool stays_here() noexcept;
 bool stays_in_call() noexcept;
+bool joins_others(bool pays) noexcept;
 bool wakes_for_nothing() noexcept;
 std::uint32_t kept_in_reserve(std::uint32_t wanted, std::uint32_t procs) noexcept;
 std::uint32_t watched_in(std::uint32_t wanted, std::uint32_t sets) noexcept;
@@ -47,6 +48,9 @@ inline bool stays_here() noexcept { return true; }
 
 // Does a processor stay for a while with a machine that is in an announced call?
 inline bool stays_in_call() noexcept { return true; }
+
+// Is a call made together with others, which pays or not?
+inline bool joins_others(bool pays) noexcept { return pays; }
 
 // Does a thread that would sleep on a futex come back at once?
 inline bool wakes_for_nothing() noexcept { return false; }

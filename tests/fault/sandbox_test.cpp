@@ -48,8 +48,8 @@ int work_without(std::initializer_list<refusal> refusals) {
   });
 }
 
-void expect_works(const char* child_name) {
-  const auto child = run_child(child_name);
+void expect_works(const char* child_name, const sley_test::environment& additions = {}) {
+  const auto child = run_child(child_name, additions);
   if (child.status == skipped) GTEST_SKIP() << "seccomp is refused";
   EXPECT_EQ(child.status, 7) << child;
   EXPECT_EQ(child.err, "") << child;
@@ -60,6 +60,24 @@ void expect_works(const char* child_name) {
 CHILD_MAIN(works_without_io_uring) {
   return work_without(
       {{SYS_io_uring_setup, EPERM}, {SYS_io_uring_enter, EPERM}, {SYS_io_uring_register, EPERM}});
+}
+// Batches are open before the kernel takes none.
+CHILD_MAIN(works_without_batches) {
+  return sley::run([] {
+    if (!sley_test::refuse({{SYS_io_uring_enter, ENOMEM}})) return skipped;
+    sley::wait_group group;
+    for (int i = 0; i < 16; ++i) {
+      group.go([] {
+        const auto [one, other] = sley::net::unix_stream::pair();
+        for (int round = 0; round < 100; ++round) {
+          one.write_all(sley_test::bytes_of("stream"));
+          EXPECT_EQ(sley_test::read_exactly(other, 6), "stream");
+        }
+      });
+    }
+    group.wait();
+    return sley_test::verdict();
+  });
 }
 // Advice to the scheduler of the kernel.
 CHILD_MAIN(works_without_advice) {
@@ -76,6 +94,16 @@ CHILD_MAIN(works_without_madvise) { return work_without({{SYS_madvise, EINVAL}})
 CHILD_MAIN(works_without_affinity) { return work_without({{SYS_sched_getaffinity, EPERM}}); }
 
 TEST(sandbox, without_io_uring_nothing_changes) { expect_works("works_without_io_uring"); }
+TEST(sandbox, without_io_uring_calls_are_made_alone) {
+  const auto child = run_child("works_without_io_uring", {{"SLEYDEBUG", "uring=1"}});
+  if (child.status == skipped) GTEST_SKIP() << "seccomp is refused";
+  EXPECT_EQ(child.status, 7) << child;
+  sley_test::expect_one_line(child,
+                             "SLEYDEBUG=uring=1 ignored: io_uring_setup: Operation not permitted");
+}
+TEST(sandbox, without_io_uring_enter_calls_are_made_alone) {
+  expect_works("works_without_batches", {{"SLEYDEBUG", "uring=1"}});
+}
 TEST(sandbox, without_advice_to_the_kernel_everything_works) {
   expect_works("works_without_advice");
   expect_works("works_without_affinity");

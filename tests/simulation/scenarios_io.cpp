@@ -1,7 +1,8 @@
-// The poller, on pipes: nothing outside of the simulation changes them.
+// The poller, on pipes and pairs of sockets: nothing outside of the simulation changes them.
 #include "scenarios.hpp"
 
 #include <sley/context.hpp>
+#include <sley/net.hpp>
 #include <sley/os.hpp>
 #include <sley/sley.hpp>
 #include <sley/testing.hpp>
@@ -10,6 +11,7 @@
 #include <chrono>
 #include <cstddef>
 #include <system_error>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -219,6 +221,37 @@ void a_pipe_as_a_case_of_select() {
   all.wait();
 }
 
+// With SLEYDEBUG=uring=1 their calls are made together.
+void exchanges_over_sockets() {
+  constexpr int pairs = 3;
+  constexpr int times = 4;
+  sley::wait_group all;
+  for (int pair = 0; pair < pairs; ++pair) {
+    all.go([] {
+      const auto [one, other] = sley::net::unix_stream::pair();
+      sley::wait_group peer;
+      peer.go([&end = other] {
+        std::byte b{};
+        for (int i = 0; i < times; ++i) {
+          check(end.read_some({&b, 1}) == 1, "it comes");
+          end.write_all({&b, 1});
+        }
+      });
+      for (int i = 0; i < times; ++i) {
+        std::byte b{static_cast<unsigned char>(i)};
+        one.write_all({&b, 1});
+        check(one.read_some({&b, 1}) == 1 && b == std::byte{static_cast<unsigned char>(i)},
+              "it comes back");
+      }
+      peer.wait();
+    });
+  }
+  all.go([] { sley::blocking([] { std::this_thread::sleep_for(1ms); }); });
+  all.go([] { sley::runtime::set_max_procs(sley::runtime::set_max_procs(1)); });
+  for (int i = 0; i < 5; ++i) sley::this_goroutine::yield();
+  all.wait();
+}
+
 constexpr scenario scenarios[] = {
     {"a_pipe_fuller_than_it_holds", a_pipe_fuller_than_it_holds},
     {"ping_pong_over_pipes", ping_pong_over_pipes},
@@ -230,6 +263,7 @@ constexpr scenario scenarios[] = {
     {"a_context_ends_one_reader_of_several", a_context_ends_one_reader_of_several},
     {"bindings_and_a_close_race", bindings_and_a_close_race},
     {"a_pipe_as_a_case_of_select", a_pipe_as_a_case_of_select},
+    {"exchanges_over_sockets", exchanges_over_sockets},
 };
 
 }  // namespace

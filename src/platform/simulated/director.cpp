@@ -24,6 +24,7 @@ constexpr std::uint64_t longest_wait = 20'000;  // steps
 
 constexpr std::uint32_t slice_ends_one_in = 16;
 constexpr std::uint32_t moves_one_in = 8;
+constexpr std::uint32_t joins_one_in = 2;
 constexpr std::uint32_t reserve_changes_one_in = 4;
 
 plan current;
@@ -294,6 +295,10 @@ bool stays_here() noexcept {
 
 // sysmon is a thread like any other, and the plan may let it run at any time.
 bool stays_in_call() noexcept { return true; }
+bool joins_others(bool pays) noexcept {
+  using namespace simulated;
+  return pays || (is_playing && current.strategy == strategy::random && one_in(joins_one_in));
+}
 bool wakes_for_nothing() noexcept { return false; }
 
 std::uint32_t kept_in_reserve(std::uint32_t wanted, std::uint32_t procs) noexcept {

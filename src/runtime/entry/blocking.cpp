@@ -32,7 +32,7 @@ using rt::machine;
 constexpr std::int64_t moment_ns = 100'000;
 
 [[gnu::noinline]] void ask_for_attention() noexcept {
-  if (rt::is_anything_queued()) rt::wake_sysmon();
+  if (rt::is_anything_queued() || rt::is_any_batch_waiting()) rt::wake_sysmon();
 }
 
 [[gnu::always_inline]] inline void begin(machine* m) noexcept {

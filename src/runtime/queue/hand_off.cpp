@@ -2,7 +2,9 @@
 // away, and when its machine has nothing to run. From Go's handoffp.
 #include "runtime/queue/hand_off.hpp"
 
+#include "runtime/queue/batch.hpp"
 #include "runtime/queue/idle.hpp"
+#include "runtime/queue/ready.hpp"
 #include "runtime/queue/stacks.hpp"
 #include "runtime/queue/wake.hpp"
 #include "runtime/state/processor.hpp"
@@ -28,6 +30,7 @@ bool start_machine(processor* p) noexcept {
 }
 
 parts::idle_debt make_idle(processor* p, bool was_searching) noexcept {
+  if (has_batch(p)) ready_all(make_batch(p));  // no thread makes the calls of an idle processor
   detail::lock_guard guard(sched.lock);
   push_idle(p);
   return sched.gate.go_idle(was_searching);
@@ -36,7 +39,7 @@ parts::idle_debt make_idle(processor* p, bool was_searching) noexcept {
 }  // namespace
 
 void hand_off_p(processor* p) noexcept {
-  const bool has_work = has_local_work(p) || !sched.queue.is_empty();
+  const bool has_work = has_own_work(p) || !sched.queue.is_empty();
   if (has_work && !sched.gate.is_halted() && start_machine(p)) return;
   settle(make_idle(p, false));
 }

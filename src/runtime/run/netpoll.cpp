@@ -1,6 +1,7 @@
 
 #include "runtime/run/netpoll.hpp"
 
+#include "platform/call_batch.hpp"
 #include "platform/decisions.hpp"
 #include "platform/interrupt.hpp"
 #include "platform/unseen.hpp"
@@ -171,7 +172,9 @@ watched* watch(int fd, int& error) noexcept {
 
 watched* hold(int fd) noexcept {
   watched* w = take_watched();
-  if (w != nullptr) begin(w, fd, false);
+  if (w == nullptr) return nullptr;
+  begin(w, fd, false);
+  w->may_batch.store_relaxed(sched.batches_calls && !platform::is_direct(fd));
   return w;
 }
 

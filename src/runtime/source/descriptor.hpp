@@ -75,7 +75,9 @@ struct alignas(platform::cache_line_bytes) watched {
   std::uint8_t waits = 0;
   std::uint8_t waits_away = 0;
   std::uint8_t waits_to_choice = 0;
-  bool is_polled = false;            // [const] while it is in use: there are events
+  bool is_polled = false;  // [const] while it is in use: there are events
+  // Relaxed: its file system knows calls that don't wait, as far as is known, and they end at once.
+  detail::atomic<bool> may_batch;
   io_waiter* closer = nullptr;       // [lock: lock] waits until there are no users
   io_observer* observers = nullptr;  // [lock: lock]
   io_side reading;

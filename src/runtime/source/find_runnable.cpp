@@ -3,6 +3,7 @@
 
 #include "platform/cpu.hpp"
 #include "platform/decisions.hpp"
+#include "runtime/queue/batch.hpp"
 #include "runtime/queue/hand_off.hpp"
 #include "runtime/queue/ready.hpp"
 #include "runtime/source/next_local.hpp"
@@ -90,6 +91,14 @@ void see_to_timers(processor* p) noexcept {
   if (room != 0) admit_global(p, std::min(most_fired_at_once, room));
 }
 
+// Makes the calls that goroutines of this processor wait for. Returns one of these goroutines to
+// run next if no other waits for its turn here; else null.
+goroutine* see_to_batch(processor* p) noexcept {
+  if (!has_local_work(p)) return ready_all_to_run_first(make_batch(p));
+  ready_all(make_batch(p));
+  return nullptr;
+}
+
 // Lowers the flags of requests that this round of find_runnable attends to.
 void see_to_requests(machine* m) noexcept {
   using parts::border;
@@ -135,8 +144,11 @@ pick find_runnable(machine* m) noexcept {
     if (!sched.gate.is_halted()) {
       processor* p = m->p;
       see_to_timers(p);
+      if (has_batch(p)) {
+        if (goroutine* g = see_to_batch(p)) return {g, false};
+      }
       if (goroutine* g = take_next(p)) return {g, true};
-      if (wants_global_first(p)) {
+      if (wants_others_first(p)) {
         if (goroutine* g = sched.queue.pop(sched.procs.read())) return {g, false};
       }
       if (goroutine* g = pop_own(p)) return {g, false};

@@ -7,6 +7,7 @@
 #include "platform/cpu.hpp"
 #include "platform/decisions.hpp"
 #include "platform/probes.hpp"
+#include "runtime/queue/batch.hpp"
 #include "runtime/queue/stacks.hpp"
 #include "runtime/state/goroutine.hpp"
 #include "runtime/state/machine.hpp"
@@ -66,8 +67,10 @@ local_pick leave_to_slow_way(processor* p, goroutine* g) noexcept;
   return platform::ends_slice(is_over) ? send_behind_others(p, g) : g;
 }
 
-inline bool wants_global_first(const processor* p) noexcept {
-  return p->tick.load_relaxed() % fairness_tick == 0 && !sched.queue.is_empty();
+// Goroutines of the global queue and of the batch have a turn now and then before goroutines of the
+// processor's own queue.
+inline bool wants_others_first(const processor* p) noexcept {
+  return p->tick.load_relaxed() % fairness_tick == 0 && (!sched.queue.is_empty() || has_batch(p));
 }
 
 // From the processor's own queue. Where there is one processor, there is no thief, and none comes
@@ -84,9 +87,10 @@ inline bool wants_global_first(const processor* p) noexcept {
   if (m->border.attention() != 0 || are_timers_due(p)) return {nullptr, false};
   goroutine* g = take_next(p);
   if (g == nullptr) {
-    if (wants_global_first(p)) return {nullptr, false};
+    if (wants_others_first(p)) return {nullptr, false};
     g = pop_own(p);
     if (g == nullptr) return {nullptr, true};
+    if (is_batch_due(p)) return leave_to_slow_way(p, g);
     begin_slice(p);
   }
   if (const std::uint8_t needs = g->needs.load_acquire("TR-1"); needs != 0) {

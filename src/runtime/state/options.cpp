@@ -99,6 +99,9 @@ const char* set_debug(std::string_view name, std::string_view text) noexcept {
   } else if (name == "guardadviceoff") {
     if (!value || *value > 1) return "guardadviceoff= and 0 or 1";
     debug.advises_guards = *value == 0;
+  } else if (name == "uring") {
+    if (!value || *value > 1) return "uring= and 0 or 1";
+    debug.batches_calls = *value == 1;
   } else if (name == "failurereportoff") {
     if (!value || *value > 1) return "failurereportoff= and 0 or 1";
     debug.reports_failures = *value == 0;
@@ -116,8 +119,8 @@ const char* set_debug(std::string_view name, std::string_view text) noexcept {
     debug.flight[text.copy(debug.flight, text.size())] = '\0';
   } else {
     return "schedtrace, scheddetail, schedsample, slice, asyncpreemptoff, reserveoff, "
-           "guardadviceoff, failurereportoff, pageout or seqraces, each with = and a number, or "
-           "flight= and a path";
+           "guardadviceoff, failurereportoff, pageout, uring or seqraces, each with = and a "
+           "number, or flight= and a path";
   }
   return nullptr;
 }

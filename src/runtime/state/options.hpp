@@ -30,6 +30,7 @@ struct debug_settings {
   bool async_preempt = true;           // asyncpreemptoff=1: only at calls of the library
   bool keeps_reserve = true;           // reserveoff=1: all processors are used; reserve.cpp
   bool advises_guards = true;          // guardadviceoff=1: of stacks, by mprotect(2) instead
+  bool batches_calls = false;          // uring=1: calls on sockets and files; queue/batch.hpp
   std::uint32_t sched_sample = 512;  // schedsample=N: one switch in N is measured; sched_meter.hpp
   bool reports_failures = true;      // failurereportoff=1: nothing is said of SIGSEGV and others
   std::uint32_t page_out_s = 0;      // pageout=N: stacks of waits of N seconds go to swap; trim.cpp

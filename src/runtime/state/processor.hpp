@@ -9,6 +9,7 @@
 #include "parts/reader_slots.hpp"
 #include "parts/run_queue.hpp"
 #include "parts/stack_pool.hpp"
+#include "platform/call_batch.hpp"
 #include "platform/cpu.hpp"
 #include "runtime/state/departure.hpp"
 #include "runtime/state/goroutine.hpp"
@@ -68,8 +69,16 @@ struct alignas(platform::cache_line_bytes) processor {
   detail::atomic<std::int32_t> cpu{-1};
   set_rounds rounds;  // [owner] polls of other processors' watch sets
 
-  base::random random;                  // [owner]
-  std::int64_t slice_end_ns = 0;        // [owner] set when `inherited` first makes it look
+  base::random random;            // [owner]
+  std::int64_t slice_end_ns = 0;  // [owner] set when `inherited` first makes it look
+  // Calls that goroutines wait for; see queue/batch.hpp. `batched` is their number, which the owner
+  // alone writes.
+  detail::atomic<std::uint32_t> batched;
+  platform::call_batch* batch = nullptr;  // [const] null: the program wants none, or has none
+  std::uint64_t batch_from_cycles = 0;    // [owner] when the first of them joined
+  // [owner] When the last call was made or joined, and the mean time between calls.
+  std::uint64_t call_cycles = 0;
+  std::uint64_t mean_call_cycles = 0;
   std::uint64_t clock_read_cycles = 0;  // [owner] when the clock was last read for timers
   std::uint64_t turns_from_cycles = 0;  // [owner] when the length of turns was last asked for, and
   std::uint32_t turns_from_tick = 0;    // [owner] the tick then
@@ -93,6 +102,12 @@ struct alignas(platform::cache_line_bytes) processor {
 inline bool has_local_work(const processor* p) noexcept {
   return !p->next.is_empty() || !p->queue.is_empty();
 }
+
+// Does a goroutine wait for a call that its processor's machine must make? Any thread, likewise.
+inline bool has_batch(const processor* p) noexcept { return p->batched.load_relaxed() != 0; }
+
+// Would another goroutine run on this processor, whatever other processors have? Likewise.
+inline bool has_own_work(const processor* p) noexcept { return has_local_work(p) || has_batch(p); }
 
 // By the holder: the goroutine gets the processor. The one that runs on `m` loses it by that, and
 // was not told to count_leave(); null: none does.

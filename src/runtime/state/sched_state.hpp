@@ -120,6 +120,7 @@ struct sched_state {
   const trace_memory* trace = nullptr;     // [stw] null: no trace is on
   // The same, for threads that are about to note something: a hint.
   detail::atomic<bool> is_traced;
+  bool batches_calls = false;                     // [const] once booted: queue/batch.hpp
   base::published<std::uint32_t> watched_count;   // descriptors in use; changed by run/netpoll.cpp
   detail::atomic<std::uint32_t> stackless_count;  // size of `stackless`, read without the lock
 

@@ -18,6 +18,12 @@ bool is_anything_queued() noexcept {
   return false;
 }
 
+bool is_any_batch_waiting() noexcept {
+  const std::uint32_t procs = sched.procs.read();
+  return sched.batches_calls && std::any_of(sched.processors, sched.processors + procs,
+                                            [](const processor& p) { return has_batch(&p); });
+}
+
 std::int64_t earliest_timer() noexcept {
   std::int64_t earliest = never;
   const std::uint32_t procs = sched.procs.read();
@@ -28,7 +34,7 @@ std::int64_t earliest_timer() noexcept {
 }
 
 bool is_work_waiting(const processor* p) noexcept {
-  if (has_local_work(p) || !sched.queue.is_empty()) return true;
+  if (has_own_work(p) || !sched.queue.is_empty()) return true;
   const std::int64_t first = earliest_timer();
   return first != never && first <= platform::now_ns();
 }

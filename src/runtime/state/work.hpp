@@ -12,6 +12,10 @@ namespace sley::rt {
 // Is a goroutine queued, locally or globally? (One processor's queue: has_local_work.)
 bool is_anything_queued() noexcept;
 
+// Does a goroutine wait for a call that is made together with others? No other machine than that of
+// its processor can take up this work.
+bool is_any_batch_waiting() noexcept;
+
 // When the first timer of all processors is due; `never` if there is none.
 std::int64_t earliest_timer() noexcept;
 

@@ -75,11 +75,11 @@ machine* first_in_line() noexcept {
   return g == nullptr ? nullptr : g->bound_to;
 }
 
-// Picks the machine that takes over p: (1) if p has no local work and the first goroutine of the
-// global queue waits on its own thread, that thread; (2) an idle machine, which will search; (3)
-// the first goroutine's thread, if it waits on one. Null if there is none.
+// Picks the machine that takes over p: (1) if p has no work of its own and the first goroutine of
+// the global queue waits on its own thread, that thread; (2) an idle machine, which will search;
+// (3) the first goroutine's thread, if it waits on one. Null if there is none.
 machine* find_successor(const processor* p) noexcept {
-  if (!has_local_work(p)) {
+  if (!has_own_work(p)) {
     if (machine* owner = first_in_line()) return owner;
   }
   {
@@ -199,7 +199,7 @@ namespace {
 
 // As find_successor, but takes nothing out of any list.
 machine* likely_successor(const processor* p) noexcept {
-  if (!has_local_work(p)) {
+  if (!has_own_work(p)) {
     machine* owner = sched.queue.look_at_first_loner(
         [](const goroutine* g) { return g == nullptr ? nullptr : g->bound_to; });
     if (owner != nullptr) return owner;

@@ -58,7 +58,7 @@ constexpr std::int64_t looks_per_slice = 8;
 // Would another goroutine run if this processor were free? Idle processors and searching machines
 // take the work that they can reach, so then only the processor's own queue counts.
 bool is_wanted(const processor* p) noexcept {
-  if (sched.gate.available() != 0 || sched.gate.searching() != 0) return has_local_work(p);
+  if (sched.gate.available() != 0 || sched.gate.searching() != 0) return has_own_work(p);
   return is_work_waiting(p);
 }
 

@@ -12,6 +12,7 @@
 #include "base/check.hpp"
 #include "platform/cpu_limit.hpp"
 #include "platform/decisions.hpp"
+#include "runtime/queue/batch.hpp"
 #include "runtime/queue/hand_off.hpp"
 #include "runtime/queue/idle.hpp"
 #include "runtime/queue/ready.hpp"
@@ -101,6 +102,7 @@ void construct_processors(std::uint32_t count) noexcept {
     p->random = base::random(platform::seed() + made);
     start_meter(p);
     set_trace(p, sched.trace);
+    open_batch(p);
   }
   sched.made_procs.publish(made);
 }
@@ -132,6 +134,7 @@ void remove_processor(std::uint32_t id) noexcept {
     sched.gate.remove_idle(1);
   }
   sched.queue.prepend(take_queue(p));
+  if (has_batch(p)) ready_all(make_batch(p));
   close_timers(p);
   flush_stacks(p);
   detail::lock_guard guard(sched.lock);
