@@ -143,12 +143,16 @@ struct quick_to_say final : std::exception {
 
 }  // namespace
 
+void sleep_as_told() {
+  this_goroutine::sleep_for(std::chrono::milliseconds(std::atoi(std::getenv("DELAY_MS"))));
+}
+
 // Main returns some time after the report has begun, in the midst of looking for names.
 CHILD_MAIN(main_returns_later) {
   return run([] {
     sley::go([] { throw quick_to_say(); });
     while (!has_report_begun) this_goroutine::yield();
-    this_goroutine::sleep_for(std::chrono::milliseconds(std::atoi(std::getenv("DELAY_MS"))));
+    sleep_as_told();
     return 0;
   });
 }
@@ -190,7 +194,7 @@ CHILD_MAIN(a_fatal_error_while_main_returns) {
       m.unlock();
     });
     while (!unlocks) this_goroutine::yield();
-    this_goroutine::sleep_for(5ms);
+    sleep_as_told();
     return 0;
   });
 }
@@ -212,11 +216,20 @@ CHILD_MAIN(sigquit_while_a_thread_exits) {
 }
 
 TEST(last_words, of_all_goroutines_are_not_cut_off) {
-  for (const char* name : {"a_fatal_error_while_main_returns", "sigquit_while_main_returns",
-                           "sigquit_while_a_thread_exits"}) {
+  for (const char* name : {"sigquit_while_main_returns", "sigquit_while_a_thread_exits"}) {
     SCOPED_TRACE(name);
     expect_whole_dump(run_child(name));
   }
+}
+
+// Main returns before the report has begun, if the goroutine's thread gets no CPU for the delay.
+TEST(last_words, of_a_fatal_error_are_not_cut_off) {
+  child_result child;
+  for (const char* delay_ms : {"5", "100", "2000"}) {
+    child = run_child("a_fatal_error_while_main_returns", {{"DELAY_MS", delay_ms}});
+    if (child.status != 0) break;
+  }
+  expect_whole_dump(child);
 }
 
 CHILD_MAIN(a_handler_exits) {
