@@ -138,7 +138,7 @@ namespace {
 using clock = std::chrono::steady_clock;
 
 // Writes and reads until a call was in a batch: then another goroutine has run meanwhile. Returns
-// how long that call may have taken; nothing if the other has ended before.
+// how long that call may have taken; nothing if there was none.
 std::optional<clock::duration> exchange_beside(
     const std::function<void(const std::atomic<bool>& done)>& other) {
   const auto [one, end] = unix_stream::pair();
@@ -158,7 +158,8 @@ std::optional<clock::duration> exchange_beside(
     has_ended = true;
   });
   std::optional<clock::duration> took;
-  while (!took && !has_ended) {
+  // The goroutine may run alone on its processor, while the other is in the global queue.
+  for (int round = 0; round < 1000 && !took && !has_ended; ++round) {
     const auto begin = clock::now();
     exchange_some();
     if (look_at_batches().calls != before) took = clock::now() - begin;
@@ -241,6 +242,7 @@ TEST(batched_calls, do_not_wait_for_a_goroutine_that_blocks_its_thread) {
   expect_works("a_call_waits_beside_one_that_says_so", "1");
 }
 TEST(batched_calls, do_not_wait_for_goroutines_that_are_always_runnable) {
+  if (sley_test::under_chaos) GTEST_SKIP() << "they may stay in the global queue for long";
   expect_works("a_call_waits_beside_some_that_yield", "1");
   expect_works("a_call_waits_beside_some_that_yield", "2");
   expect_works("a_call_waits_beside_some_that_wake_each_other", "1");
