@@ -150,9 +150,7 @@ void move_bytes(copying& c, const Read& read) {
   }
 }
 
-bool is_spliced(io_kind kind) noexcept {
-  return kind == io_kind::stream_socket || kind == io_kind::tcp_socket || kind == io_kind::pipe;
-}
+bool is_spliced(io_kind kind) noexcept { return is_stream_socket(kind) || kind == io_kind::pipe; }
 
 }  // namespace
 
