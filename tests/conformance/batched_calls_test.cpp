@@ -318,6 +318,30 @@ CHILD_MAIN(many_goroutines_read_a_file) {
     }
   });
 }
+// A pipe has no places, even if the record of its descriptor was that of a file before.
+CHILD_MAIN(many_goroutines_read_pipes_at_a_place) {
+  return run_with_batches([] {
+    sley::wait_group group;
+    for (int reader = 0; reader < 8; ++reader) {
+      group.go([] {
+        sley_test::temporary_file();
+        const auto [out, in] = sley::os::pipe();
+        in.write_all(bytes_of("x"));
+        std::byte byte{};
+        for (int i = 0; i < 500; ++i) {
+          std::error_code error;
+          ASSERT_EQ(out.read_at({&byte, 1}, 0, error), 0U);
+          ASSERT_EQ(error, std::errc::invalid_seek);
+        }
+        EXPECT_EQ(out.read_some({&byte, 1}), 1U);
+      });
+    }
+    group.wait();
+  });
+}
+TEST(batched_calls, read_no_pipe_at_a_place) {
+  expect_works("many_goroutines_read_pipes_at_a_place", "1");
+}
 TEST(batched_calls, read_files_as_calls_alone_do) {
   expect_works("many_goroutines_read_a_file", "1");
   expect_works("many_goroutines_read_a_file", "4");

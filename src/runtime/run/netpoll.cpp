@@ -145,6 +145,7 @@ std::uint64_t begin(watched* w, int fd, bool is_polled) noexcept {
   w->waits_away = 0;
   w->waits_to_choice = waits_to_first_choice;
   w->is_polled = is_polled;
+  w->may_batch.store_relaxed(false);
   w->ended_by.store_relaxed(io_result::ready);
   ++w->binding;  // hooks from before are too late
   w->has_ended = false;
