@@ -117,11 +117,10 @@ void call_batch::add(const batched_call& call, void* tag) noexcept {
   to.msg_flags = call.options;  // all options share one place
   to.user_data = reinterpret_cast<std::uintptr_t>(tag);
   ++*added_;
-  ++size_;
 }
 
 void call_batch::take_ends(taker take, void* arg) noexcept {
-  for (; *taken_ != *ended_; ++*taken_, --size_) {
+  for (; *taken_ != *ended_; ++*taken_) {
     const std::byte* at = ends_ + (*taken_ & end_mask_) * sizeof(io_uring_cqe);
     const auto& end = *reinterpret_cast<const io_uring_cqe*>(at);
     take(reinterpret_cast<void*>(end.user_data), end.res, arg);
@@ -135,13 +134,13 @@ void call_batch::make_calls(taker take, void* arg) noexcept {
   while (*submitted_ != *added_ && (n > 0 || n == -EINTR)) {
     n = bare_call(SYS_io_uring_enter, fd_, *added_ - *submitted_, 0, 0, nullptr, 0);
   }
-  for (; *submitted_ != *added_; --size_) {
+  while (*submitted_ != *added_) {
     const io_uring_sqe& call = calls_[--*added_ % capacity];
     take(reinterpret_cast<void*>(call.user_data), not_made, arg);
   }
   take_ends(take, arg);
   // A file can have been made direct after is_direct() was asked.
-  while (size_ != 0) {
+  while (size() != 0) {
     n = bare_call(SYS_io_uring_enter, fd_, 0, 1, waits_for_ends, nullptr, 0);
     if (n < 0 && n != -EINTR) {
       base::fatal("sley: the program has closed a descriptor of the library's, which waits for it");

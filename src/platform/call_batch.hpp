@@ -48,7 +48,7 @@ class call_batch {
   // 5.19. Once.
   [[nodiscard]] int open() noexcept;
 
-  bool is_full() const noexcept { return size_ == capacity; }
+  bool is_full() const noexcept { return size() == capacity; }
   // Requires that it is not full.
   void add(const batched_call& call, void* tag) noexcept;
   // Makes the calls that were added, in their order. Then calls take(tag, result) for each: an
@@ -63,11 +63,12 @@ class call_batch {
  private:
   using taker = void (*)(void* tag, std::int32_t result, void* arg);
 
+  // Of the calls that were added and whose ends were not taken.
+  std::uint32_t size() const noexcept { return *added_ - *taken_; }
   void make_calls(taker take, void* arg) noexcept;
   void take_ends(taker take, void* arg) noexcept;
 
   int fd_ = -1;
-  std::uint32_t size_ = 0;  // calls that were added and not made
   // Words of memory that the kernel shares. It reads and writes them in the call that makes a
   // batch, and at no other time.
   std::uint32_t* submitted_ = nullptr;  // position of the first call that it has not taken

@@ -4,6 +4,8 @@
 #include "support/child.hpp"
 #include "support/connections.hpp"
 #include "support/harness.hpp"
+#include "support/memory.hpp"
+#include "support/proc_figure.hpp"
 #include "support/temporary_file.hpp"
 
 #include <sley/net.hpp>
@@ -14,8 +16,6 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <filesystem>
-#include <fstream>
 #include <functional>
 #include <optional>
 #include <string>
@@ -33,24 +33,13 @@ using namespace std::chrono_literals;
 
 namespace {
 
-struct batches {
-  int rings = 0;
+// The calls that batches of this process have made, as the kernel counts them.
+std::uint64_t calls_in_batches() {
   std::uint64_t calls = 0;
-};
-
-// What the kernel says of all batches of this process.
-batches look_at_batches() {
-  batches found;
-  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
-    std::error_code gone;  // the descriptor of the directory itself
-    if (std::filesystem::read_symlink(entry, gone) != "anon_inode:[io_uring]") continue;
-    ++found.rings;
-    std::ifstream lines("/proc/self/fdinfo/" + entry.path().filename().string());
-    for (std::string line; std::getline(lines, line);) {
-      if (line.starts_with("CqTail:")) found.calls += std::stoull(line.substr(7));
-    }
+  for (const int fd : sley_test::ring_descriptors()) {
+    calls += sley_test::proc_figure("/proc/self/fdinfo/" + std::to_string(fd), "CqTail:");
   }
-  return found;
+  return calls;
 }
 
 // Where a call takes more than the 20 us between two calls that goroutines wait for, there are no
@@ -65,7 +54,7 @@ bool are_calls_slow() {
 
 int run_with_batches(const std::function<void()>& body) {
   return sley::run([&] {
-    if (look_at_batches().rings == 0 || (!sley_test::under_chaos && are_calls_slow()))
+    if (sley_test::ring_descriptors().empty() || (!sley_test::under_chaos && are_calls_slow()))
       return skipped;
     body();
     return sley_test::verdict();
@@ -111,14 +100,14 @@ CHILD_MAIN(many_goroutines_exchange) {
     constexpr int times = 200;
     exchange_by(pairs, times);
     const std::uint64_t calls = std::uint64_t{pairs} * times * 4;
-    EXPECT_GT(look_at_batches().calls, sley_test::under_chaos ? 0 : calls / 4);
+    EXPECT_GT(calls_in_batches(), sley_test::under_chaos ? 0 : calls / 4);
   });
 }
 
 CHILD_MAIN(one_pair_exchanges) {
   return run_with_batches([] {
     exchange(200);
-    EXPECT_LT(look_at_batches().calls, 80U);  // of 800: an event may wake both
+    EXPECT_LT(calls_in_batches(), 80U);  // of 800: an event may wake both
   });
 }
 
@@ -145,7 +134,7 @@ std::optional<clock::duration> exchange_beside(
   std::atomic<bool> done{false};
   std::atomic<bool> has_ended{false};
   sley::wait_group group;
-  const std::uint64_t before = look_at_batches().calls;
+  const std::uint64_t before = calls_in_batches();
   const auto exchange_some = [&from = one, &to = end] {
     for (int i = 0; i < 50; ++i) {
       from.write_all(bytes_of("x"));
@@ -162,7 +151,7 @@ std::optional<clock::duration> exchange_beside(
   for (int round = 0; round < 1000 && !took && !has_ended; ++round) {
     const auto begin = clock::now();
     exchange_some();
-    if (look_at_batches().calls != before) took = clock::now() - begin;
+    if (calls_in_batches() != before) took = clock::now() - begin;
   }
   done = true;
   group.wait();

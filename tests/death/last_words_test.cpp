@@ -141,11 +141,11 @@ struct quick_to_say final : std::exception {
   }
 };
 
-}  // namespace
-
 void sleep_as_told() {
   this_goroutine::sleep_for(std::chrono::milliseconds(std::atoi(std::getenv("DELAY_MS"))));
 }
+
+}  // namespace
 
 // Main returns some time after the report has begun, in the midst of looking for names.
 CHILD_MAIN(main_returns_later) {

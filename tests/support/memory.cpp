@@ -6,6 +6,8 @@
 #include <cstdio>
 #include <filesystem>
 #include <iterator>
+#include <string>
+#include <system_error>
 
 #include <malloc.h>
 
@@ -24,6 +26,17 @@ std::size_t allocated_memory() {
 int open_descriptors() {
   const auto all = std::filesystem::directory_iterator("/proc/self/fd");
   return static_cast<int>(std::distance(begin(all), end(all))) - 1;
+}
+
+std::vector<int> ring_descriptors() {
+  std::vector<int> found;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+    std::error_code gone;  // the descriptor that lists them
+    if (std::filesystem::read_symlink(entry, gone) == "anon_inode:[io_uring]") {
+      found.push_back(std::stoi(entry.path().filename()));
+    }
+  }
+  return found;
 }
 
 int as_many_as_fit(int wanted, std::size_t bytes_each) {

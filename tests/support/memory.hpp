@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <vector>
 
 namespace sley_test {
 
@@ -18,6 +19,9 @@ std::size_t allocated_memory();
 // The number of this process's open descriptors. The runtime's own is among them while it looks
 // into /proc, now and then: so a later count is compared by <=, and asked for again.
 int open_descriptors();
+
+// This process's descriptors of io_uring.
+std::vector<int> ring_descriptors();
 
 // As many things of a size as wanted, or as many as fit into half of what is available; says so on
 // stdout if that is fewer.

@@ -3,6 +3,8 @@
 // sockets and files whose state makes the calls succeed, fail or find nothing.
 #include "platform/call_batch.hpp"
 
+#include "support/memory.hpp"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -11,11 +13,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
-#include <filesystem>
 #include <span>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <vector>
 
 #include <sys/socket.h>
@@ -31,18 +31,6 @@ std::span<const std::byte> bytes_of(std::string_view text) {
   return std::as_bytes(std::span(text));
 }
 std::span<std::byte> room_in(std::string& text) { return std::as_writable_bytes(std::span(text)); }
-
-// As careless programs do, which close all that they do not know.
-void close_all_batches() {
-  std::vector<int> found;
-  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
-    std::error_code gone;  // the descriptor of the directory itself
-    if (std::filesystem::read_symlink(entry, gone) == "anon_inode:[io_uring]") {
-      found.push_back(std::stoi(entry.path().filename()));
-    }
-  }
-  std::ranges::for_each(found, ::close);
-}
 
 struct ended {
   int number;
@@ -169,7 +157,8 @@ TEST_F(call_batches, read_what_a_file_has_in_memory) {
 
 TEST_F(call_batches, say_what_the_kernel_has_not_taken) {
   std::array<std::byte, 1> byte = {};
-  close_all_batches();
+  // As careless programs do, which close all that they do not know.
+  std::ranges::for_each(sley_test::ring_descriptors(), ::close);
   add(platform::send_call(ends_[0], byte));
   add(platform::send_call(ends_[0], byte));
   std::vector<ended> all = make();
