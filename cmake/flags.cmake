@@ -41,7 +41,7 @@ if(SLEY_FUZZ)
   add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fsanitize=fuzzer-no-link>)
 endif()
 
-# The warnings are for those who work on sley; whoever embeds it should not see ours.
+# The warnings are for sley's own developers. A project that embeds sley should not see them.
 #
 # Frame pointers: the internal checks note at each lock where it was called from, which is cheap with
 # them. Otherwise the compiler's default, because they cost up to 8 % of a switch

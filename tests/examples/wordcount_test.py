@@ -194,7 +194,7 @@ class ProblemTest(unittest.TestCase):
         os.chmod(os.path.join(tree, b"secret\n"), 0)
         os.chmod(os.path.join(tree, b"closed"), 0)
         program, more = PROGRAM, {}
-        if os.geteuid() == 0:  # root may read everything, so somebody else has to
+        if os.geteuid() == 0:  # root may read everything, so another user runs it
             program = shutil.copy(PROGRAM, os.fsdecode(self.root))
             more = {"user": NOBODY, "group": NOBODY, "extra_groups": []}
             try:
