@@ -63,7 +63,7 @@ class call_batch {
  private:
   using taker = void (*)(void* tag, std::int32_t result, void* arg);
 
-  // Of the calls that were added and whose ends were not taken.
+  // How many calls were added whose ends were not taken.
   std::uint32_t size() const noexcept { return *added_ - *taken_; }
   void make_calls(taker take, void* arg) noexcept;
   void take_ends(taker take, void* arg) noexcept;

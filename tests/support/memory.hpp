@@ -1,4 +1,4 @@
-// How much memory there is, how much of it this process has, and how many descriptors.
+// How much memory there is, how much of it this process has, and which descriptors.
 #pragma once
 
 #include <cstddef>
