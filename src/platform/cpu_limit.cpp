@@ -13,11 +13,6 @@
 
 namespace sley::platform {
 
-std::uint32_t automatic_procs(std::int32_t thread_id) noexcept {
-  static const cpu_limit limit;
-  return procs_for(static_cast<std::uint32_t>(available_cpus(thread_id)), limit.read());
-}
-
 std::uint32_t procs_for(std::uint32_t affinity_cpus, cpu_quota quota) noexcept {
   const std::uint32_t most = std::clamp(affinity_cpus, 1U, max_automatic_procs);
   if (!quota.is_limited()) return most;

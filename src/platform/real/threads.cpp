@@ -1,5 +1,6 @@
 // Time, futexes and threads of os.hpp, by the kernel. platform/simulated plays them instead.
 #include "platform/cpu_clock.hpp"
+#include "platform/cpu_limit.hpp"
 #include "platform/os.hpp"
 
 #include <sley/detail/atomic.hpp>
@@ -75,6 +76,11 @@ int available_cpus(std::int32_t thread_id) noexcept {
   cpu_set allowed;
   allowed_cpus(thread_id, allowed);
   return std::max(allowed.size(), 1);
+}
+
+std::uint32_t automatic_procs(std::int32_t thread_id) noexcept {
+  static const cpu_limit limit;
+  return procs_for(static_cast<std::uint32_t>(available_cpus(thread_id)), limit.read());
 }
 
 namespace {

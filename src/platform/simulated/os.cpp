@@ -5,7 +5,9 @@
 #include <sley/detail/config.hpp>
 
 #include "base/peek.hpp"
+#include "platform/cpu_limit.hpp"
 #include "platform/interrupt.hpp"
+#include "platform/malloc_arenas.hpp"
 #include "platform/placement.hpp"
 #include "platform/poller_wait.hpp"
 #include "platform/simulated/simulation.hpp"
@@ -87,6 +89,14 @@ void futex_wake(std::uint32_t* word, int count) noexcept { simulated::wake(word,
 
 // The same on every machine, so that a seed means the same.
 int available_cpus(std::int32_t) noexcept { return 8; }
+
+// No cgroup limits them.
+std::uint32_t automatic_procs(std::int32_t thread_id) noexcept {
+  return static_cast<std::uint32_t>(available_cpus(thread_id));
+}
+
+// One thread plays them all, and one thread needs no more than the first arena.
+void limit_malloc_arenas(std::uint32_t) noexcept {}
 
 bool visit_own_stacks(void (*)(void*, std::uintptr_t, std::uintptr_t) noexcept, void*) noexcept {
   return false;
