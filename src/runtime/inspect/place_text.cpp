@@ -4,10 +4,10 @@
 #include "base/peek.hpp"
 #include "platform/cpu.hpp"
 #include "platform/symbols.hpp"
+#include "platform/unwind/own_process.hpp"
 #include "runtime/inspect/stack_trace.hpp"
 #include "runtime/state/machine.hpp"
 
-#include <algorithm>
 #include <string_view>
 
 namespace sley::rt {
@@ -46,11 +46,11 @@ std::size_t walk_frame_pointers(const parts::stack& s, const void* start,
 [[gnu::noinline]] void collect_place(std::span<std::uintptr_t> frames) noexcept {
   const parts::stack* s = own_stack();
   if (s != nullptr && walk_frame_pointers(*s, __builtin_frame_address(0), frames) != 0) return;
-  stack_trace trace;
-  trace.collect();
-  trace.drop_innermost(1);
-  const auto found = trace.view();
-  std::copy_n(found.begin(), std::min(found.size(), frames.size()), frames.begin());
+  // The bounds of a thread's stack are not known, so the kernel reads it, once for all frames.
+  const platform::frame_registers here = platform::registers_here();
+  const platform::stack_copy stack(here.get(platform::column_sp));
+  platform::stack_walk walk(here, stack.memory());
+  if (walk.next()) platform::collect_frames(walk, frames);
 }
 
 namespace {
