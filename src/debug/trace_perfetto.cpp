@@ -31,8 +31,7 @@ namespace clock_snapshot {
 constexpr std::uint32_t clock = 1, id = 1, ns = 2;
 }
 namespace event {
-constexpr std::uint32_t annotation = 4, type = 9, track = 11, category = 22, name = 23, flow = 47,
-                        last_flow = 48;
+constexpr std::uint32_t annotation = 4, type = 9, track = 11, name = 23, flow = 47, last_flow = 48;
 enum type_value : std::uint64_t { slice_begin = 1, slice_end = 2, instant = 3 };
 }  // namespace event
 namespace annotation {

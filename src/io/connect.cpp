@@ -145,12 +145,12 @@ std::shared_ptr<outcome> next_outcome(const outcomes_chan& outcomes, bool is_sec
 descriptor connect_racing(std::vector<endpoint> preferred, std::vector<endpoint> others,
                           const context& ctx, std::error_code& error) {
   const outcomes_chan outcomes(2);
-  const auto [race, end_race] = with_cancel(ctx);
+  const auto [until_one_wins, end_race] = with_cancel(ctx);
   struct ending {
     cancel_function end;
     ~ending() { end(); }
   } const guard{end_race};  // whatever comes: no attempt goes on alone
-  const auto start = [&outcomes, &race = race](std::vector<endpoint> endpoints) {
+  const auto start = [&outcomes, &race = until_one_wins](std::vector<endpoint> endpoints) {
     go([race, outcomes, o = std::make_shared<outcome>(), endpoints = std::move(endpoints)] {
       try {
         o->connection = connect_in_turn(endpoints, race, o->error);

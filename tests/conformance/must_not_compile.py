@@ -32,7 +32,10 @@ def precompile(command, folder):
     header = os.path.join(folder, "all.hpp")
     with open(header, "w", encoding="utf-8") as file:
         file.write(HEADER)
-    status, messages = run_compiler([*command, "-x", "c++-header", header, "-o", header + ".gch"])
+    # What the header uses of templates, once and not in each compilation; g++ can't.
+    once = ["-fpch-instantiate-templates"] if "clang" in os.path.basename(command[0]) else []
+    status, messages = run_compiler(
+        [*command, *once, "-x", "c++-header", header, "-o", header + ".gch"])
     if status != 0:
         sys.exit(f"does not compile: {HEADER}{messages}")
     return ["-include", header]

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Every file of the library compiles alone, and the public headers together, by g++ with the release
-preset's flags, without a warning, and with the headers of glibc 2.34 (RHEL 9) and 2.35 (Ubuntu 22.04).
+"""Every file of the library compiles alone, and the public headers together, with the release preset's
+flags, without a warning, and with the headers of glibc 2.34 (RHEL 9) and 2.35 (Ubuntu 22.04).
 
 The other builds of `./dev test` and `./dev check` compile a dozen files as one, where a file may live on
 what another one includes. The preset's own commands are used, as far as the syntax. The headers of this
 machine are laid out anew without what came later: <sys/rseq.h> (2.35), <sys/pidfd.h> and P_PIDFD (2.36).
 
-usage: sources_test.py SOURCE_TREE SCRATCH_DIR ARGUMENTS... HEADERS...    the public headers, as programs
-include them, and what the compiler needs for them
+usage: sources_test.py COMPILER SOURCE_TREE SCRATCH_DIR ARGUMENTS... HEADERS...    the public headers, as
+programs include them, and what the compiler needs for them
 """
 import concurrent.futures
 import json
@@ -86,13 +86,13 @@ def must_run(command, folder):
         sys.exit(said)
 
 
-def without_launcher(command):
+def without_launcher(command, compiler):
     words = shlex.split(command)
-    return words[next(i for i, word in enumerate(words) if os.path.basename(word) == "g++"):]
+    return words[words.index(compiler):]
 
 
-def commands_of(build):
-    return [(pathlib.Path(entry["file"]), without_launcher(entry["command"]))
+def commands_of(build, compiler):
+    return [(pathlib.Path(entry["file"]), without_launcher(entry["command"], compiler))
             for entry in json.loads((build / "compile_commands.json").read_text())]
 
 
@@ -102,14 +102,16 @@ def syntax_only(words, headers, source):
 
 
 def main():
-    tree, scratch = map(pathlib.Path, sys.argv[1:3])
-    arguments = [word for word in sys.argv[3:] if word.startswith("-")]
-    public = [word for word in sys.argv[3:] if not word.startswith("-")]
+    compiler = sys.argv[1]
+    tree, scratch = map(pathlib.Path, sys.argv[2:4])
+    arguments = [word for word in sys.argv[4:] if word.startswith("-")]
+    public = [word for word in sys.argv[4:] if not word.startswith("-")]
     shutil.rmtree(scratch, ignore_errors=True)
     build = scratch / "build"
-    must_run(["cmake", "--preset", "release", "-B", build, *OPTIONS], tree)
-    commands = commands_of(build)
-    headers = old_headers(commands[0][1][0], scratch)
+    must_run(["cmake", "--preset", "release", f"-DCMAKE_CXX_COMPILER={compiler}", "-B", build, *OPTIONS],
+             tree)
+    commands = commands_of(build, compiler)
+    headers = old_headers(compiler, scratch)
 
     # What is compiled a dozen at a time in this preset too is left to the other builds.
     jobs = {path: syntax_only(words, headers, path) for path, words in commands
