@@ -1,6 +1,8 @@
 // CPU time that is used up, for tests of CPU profiles.
 #pragma once
 
+#include <sley/go.hpp>
+
 #include <atomic>
 #include <cerrno>
 #include <chrono>
@@ -52,9 +54,11 @@ class cpu_timer_looks {
 };
 
 // Computes until the thread has used that much CPU time, and on until the kernel looks at its CPU
-// timers: a profile has all of it then. Returns how much the thread has used. A goroutine that
-// calls it is locked to its thread.
+// timers: a profile has all of it then. Returns how much the thread has used. A goroutine is locked
+// to its thread meanwhile: on another one it would wait for ever for the timer of the first, which
+// sleeps.
 inline std::chrono::nanoseconds burn(std::chrono::nanoseconds d) {
+  const sley::os_thread_lock lock;
   cpu_timer_looks looks;
   const auto begin = cpu_time(CLOCK_THREAD_CPUTIME_ID);
   for (;;) {
