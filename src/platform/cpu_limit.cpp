@@ -1,7 +1,5 @@
 #include "platform/cpu_limit.hpp"
 
-#include "platform/os.hpp"
-
 #include <fcntl.h>
 #include <unistd.h>
 

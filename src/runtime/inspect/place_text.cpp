@@ -46,7 +46,8 @@ std::size_t walk_frame_pointers(const parts::stack& s, const void* start,
 [[gnu::noinline]] void collect_place(std::span<std::uintptr_t> frames) noexcept {
   const parts::stack* s = own_stack();
   if (s != nullptr && walk_frame_pointers(*s, __builtin_frame_address(0), frames) != 0) return;
-  // The bounds of a thread's stack are not known, so the kernel reads it, once for all frames.
+  // It is a thread's stack, or one that the program has made. Its bounds are not known, so the
+  // kernel reads it, once for all frames.
   const platform::frame_registers here = platform::registers_here();
   const platform::stack_copy stack(here.get(platform::column_sp));
   platform::stack_walk walk(here, stack.memory());
