@@ -128,8 +128,13 @@ def print_row(workload, times, names):
 
 # --- the chart -----------------------------------------------------------------------------------
 
-COLOURS = ["#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#888888"]
+COLOURS = ["#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#888888", "#222222"]
 BAR, GAP, LEFT, WIDTH = 12, 14, 190, 520
+LEGEND_COLUMNS, LEGEND_COLUMN = 5, 150
+
+
+def figure(ratio):
+    return f"{ratio:,.0f}" if ratio >= 10 else f"{ratio:.2g}"
 
 
 def chart(results, names, caption):
@@ -146,9 +151,9 @@ def chart(results, names, caption):
     for workload, bars in cells:
         shapes.append(f'<text x="{LEFT - 8}" y="{y + BAR}" text-anchor="end">{escape(workload)}</text>')
         for name, ratio in bars:
-            colour, start, end = COLOURS[others.index(name) % len(COLOURS)], min(x(1), x(ratio)), max(x(1), x(ratio))
+            colour, start, end = COLOURS[others.index(name)], min(x(1), x(ratio)), max(x(1), x(ratio))
             shapes.append(f'<rect x="{start:.1f}" y="{y}" width="{max(end - start, 1):.1f}" height="{BAR - 2}" '
-                          f'fill="{colour}"/><text x="{end + 4:.1f}" y="{y + BAR - 3}" font-size="9">{ratio:.2g}</text>')
+                          f'fill="{colour}"/><text x="{end + 4:.1f}" y="{y + BAR - 3}" font-size="9">{figure(ratio)}</text>')
             y += BAR
         y += GAP
     for power in range(low, high + 1):
@@ -157,8 +162,11 @@ def chart(results, names, caption):
         shapes.append(f'<line x1="{at:.1f}" x2="{at:.1f}" y1="52" y2="{y}" stroke="#555" stroke-width="{width}"/>'
                       f'<text x="{at:.1f}" y="48" text-anchor="middle">{10 ** power:g}</text>')
     for i, name in enumerate(others):
-        shapes.append(f'<rect x="{10 + i * 115}" y="{y + 8}" width="10" height="10" fill="{COLOURS[i % len(COLOURS)]}"/>'
-                      f'<text x="{24 + i * 115}" y="{y + 17}">{escape(name)}</text>')
+        line, column = divmod(i, LEGEND_COLUMNS)
+        left, top = 10 + column * LEGEND_COLUMN, y + 8 + line * 16
+        shapes.append(f'<rect x="{left}" y="{top}" width="10" height="10" fill="{COLOURS[i]}"/>'
+                      f'<text x="{left + 14}" y="{top + 9}">{escape(name)}</text>')
+    y += 16 * ((len(others) - 1) // LEGEND_COLUMNS)
     head = f'<text x="10" y="20" font-size="13">Time for one of sley\'s (right of 1: sley is faster)</text>'
     foot = f'<text x="10" y="{y + 40}" font-size="9">{escape(caption)}</text>'
     return (f'<svg xmlns="http://www.w3.org/2000/svg" width="{LEFT + WIDTH + 60}" height="{y + 52}" '
