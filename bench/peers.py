@@ -167,7 +167,7 @@ def chart(results, names, caption):
         shapes.append(f'<rect x="{left}" y="{top}" width="10" height="10" fill="{COLOURS[i]}"/>'
                       f'<text x="{left + 14}" y="{top + 9}">{escape(name)}</text>')
     y += 16 * ((len(others) - 1) // LEGEND_COLUMNS)
-    head = f'<text x="10" y="20" font-size="13">Time for one of sley\'s (right of 1: sley is faster)</text>'
+    head = f'<text x="10" y="20" font-size="13">Time relative to sley\'s (right of 1: sley is faster)</text>'
     foot = f'<text x="10" y="{y + 40}" font-size="9">{escape(caption)}</text>'
     return (f'<svg xmlns="http://www.w3.org/2000/svg" width="{LEFT + WIDTH + 60}" height="{y + 52}" '
             'font-family="sans-serif" font-size="11"><rect width="100%" height="100%" fill="white"/>'
