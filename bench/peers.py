@@ -108,8 +108,8 @@ def ratios(times, name):
     return [t / s for t, s in zip(times[name], times["sley"])]
 
 
-def number(ns):
-    return f"{ns:.3g}" if ns < 1000 else f"{ns:,.0f}"
+def number(value):
+    return f"{value:.3g}" if value < 1000 else f"{value:,.0f}"
 
 
 def cell(times, name):
@@ -129,12 +129,9 @@ def print_row(workload, times, names):
 # --- the chart -----------------------------------------------------------------------------------
 
 COLOURS = ["#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#888888", "#222222"]
+assert len(COLOURS) > len(PEERS), "Go and each peer have a colour of their own"
 BAR, GAP, LEFT, WIDTH = 12, 14, 190, 520
-LEGEND_COLUMNS, LEGEND_COLUMN = 5, 150
-
-
-def figure(ratio):
-    return f"{ratio:,.0f}" if ratio >= 10 else f"{ratio:.2g}"
+LEGEND_COLUMNS, LEGEND_COLUMN, LEGEND_LINE = 5, 150, 16
 
 
 def chart(results, names, caption):
@@ -153,7 +150,7 @@ def chart(results, names, caption):
         for name, ratio in bars:
             colour, start, end = COLOURS[others.index(name)], min(x(1), x(ratio)), max(x(1), x(ratio))
             shapes.append(f'<rect x="{start:.1f}" y="{y}" width="{max(end - start, 1):.1f}" height="{BAR - 2}" '
-                          f'fill="{colour}"/><text x="{end + 4:.1f}" y="{y + BAR - 3}" font-size="9">{figure(ratio)}</text>')
+                          f'fill="{colour}"/><text x="{end + 4:.1f}" y="{y + BAR - 3}" font-size="9">{number(ratio)}</text>')
             y += BAR
         y += GAP
     for power in range(low, high + 1):
@@ -163,13 +160,13 @@ def chart(results, names, caption):
                       f'<text x="{at:.1f}" y="48" text-anchor="middle">{10 ** power:g}</text>')
     for i, name in enumerate(others):
         line, column = divmod(i, LEGEND_COLUMNS)
-        left, top = 10 + column * LEGEND_COLUMN, y + 8 + line * 16
+        left, top = 10 + column * LEGEND_COLUMN, y + 8 + line * LEGEND_LINE
         shapes.append(f'<rect x="{left}" y="{top}" width="10" height="10" fill="{COLOURS[i]}"/>'
                       f'<text x="{left + 14}" y="{top + 9}">{escape(name)}</text>')
-    y += 16 * ((len(others) - 1) // LEGEND_COLUMNS)
+    y += math.ceil(len(others) / LEGEND_COLUMNS) * LEGEND_LINE
     head = f'<text x="10" y="20" font-size="13">Time relative to sley\'s (right of 1: sley is faster)</text>'
-    foot = f'<text x="10" y="{y + 40}" font-size="9">{escape(caption)}</text>'
-    return (f'<svg xmlns="http://www.w3.org/2000/svg" width="{LEFT + WIDTH + 60}" height="{y + 52}" '
+    foot = f'<text x="10" y="{y + 24}" font-size="9">{escape(caption)}</text>'
+    return (f'<svg xmlns="http://www.w3.org/2000/svg" width="{LEFT + WIDTH + 60}" height="{y + 36}" '
             'font-family="sans-serif" font-size="11"><rect width="100%" height="100%" fill="white"/>'
             + head + "".join(shapes) + foot + "</svg>\n")
 
